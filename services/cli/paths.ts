@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 /** Paths of the project's files that commands read. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../infra/clickhouse/migrations", import.meta.url));
 export const TAGS_DIRECTORY = fileURLToPath(new URL("../../infra/tags", import.meta.url));
+export const FIELD_MAPS_DIRECTORY = fileURLToPath(new URL("../../infra/field-maps", import.meta.url));
 /** Beside the bundle; the sources have none. */
 export const PREPARED_TAGS_FILE = fileURLToPath(new URL("./prepared-tags.json", import.meta.url));
 export const PREPARED_EXAMPLES_FILE = fileURLToPath(new URL("./prepared-examples.json", import.meta.url));

@@ -34,6 +34,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/replay.ts"),
   },
   {
+    name: "formats",
+    description: "the log formats that are read, and a test of field maps",
+    load: () => import("./commands/formats.ts"),
+  },
+  {
     name: "enrich",
     description: "fill in the networks and countries that stored observations lack",
     load: () => import("./commands/enrich.ts"),

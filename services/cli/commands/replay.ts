@@ -196,14 +196,15 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
       : `with the newest at ${shiftTo} they are older than the retention; look at --shift-to and RETENTION_DAYS`,
   "in-the-future": () =>
     "their times are in the future; if they are local times, --time-zone names their zone; with --shift-to now the newest falls on the present",
-  "not-json": (format) => `they cannot be read as ${format}; look at --format`,
+  "not-json": (format) =>
+    `they cannot be read as ${format}; look at --format. Lines of text need a field map with a pattern or csv`,
   "invalid-observation": (format) =>
     format === "observations"
       ? '"noisefloor schema" prints what it accepts'
       : `--format ${format} does not accept them; see "noisefloor dead-letters list"`,
   "unknown-format": (format) =>
     format === AUTO
-      ? "no format recognises them; a field map (FIELD_MAPS) says which of their fields is what"
+      ? "no format recognises them; a field map (FIELD_MAPS) says which field of JSON, group of a line's pattern or column of CSV is what"
       : `they are not in the format ${format}; --format ${AUTO} recognises each record`,
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () =>

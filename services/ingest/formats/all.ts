@@ -7,6 +7,7 @@ import { dshieldWeb } from "./sensors/dshield.ts";
 import { ecs } from "./sensors/ecs.ts";
 import { heralding } from "./sensors/heralding.ts";
 import { otherHoneypots } from "./sensors/honeypots/honeypots.ts";
+import { honeypots } from "./sensors/honeypots.ts";
 import { honeytrap } from "./sensors/honeytrap.ts";
 import { hpfeeds } from "./sensors/hpfeeds.ts";
 import { marx } from "./sensors/marx.ts";
@@ -30,6 +31,7 @@ export const LOG_FORMATS: readonly LogFormat[] = [
   heralding,
   honeytrap,
   opencanary,
+  honeypots,
   dshieldWeb,
   netfilter,
   dockerApiHoneypot,

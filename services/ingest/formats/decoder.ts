@@ -24,6 +24,10 @@ export type Decoder = (bytes: Buffer, envelope?: Envelope) => readonly FileRecor
 
 const OPEN_BRACE = 0x7b;
 const NOT_JSON = "the record is not JSON";
+const APOSTROPHE = 0x27;
+
+/** Whether it begins like a JSON object; Python's dicts, which are lines of text, begin with an apostrophe, too. */
+const beginsObject = (bytes: Buffer) => bytes[0] === OPEN_BRACE && bytes[1] !== APOSTROPHE;
 
 /**
  * Begins a stream of records in some formats: each record is decoded by the one that recognises it, or by the only one
@@ -88,7 +92,8 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
       const other = explainOtherFormat(only, value) ?? explainWrapped(only, value);
       if (other !== undefined) return [reject(bytes, "unknown-format", other)];
       const decoded = only.json && decodeFields(bytes, value, only, envelope);
-      if (decoded?.value !== undefined) return [decoded];
+      // A field map reads every record: what it ignores or rejects, its conditions or an own address say.
+      if (decoded !== undefined && (decoded.value !== undefined || !LOG_FORMATS.includes(only))) return [decoded];
     }
     if (wrapped.line !== undefined && wrappedLines.isKnown()) return [decodeInner(wrapped.line, bytes)];
     if (only === undefined) return [reject(bytes, "unknown-format", UNKNOWN)];
@@ -100,7 +105,7 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     const oversize = rejectOversize(content.length, MAX_SENSOR_RECORD_BYTES);
     if (oversize !== undefined) return [{ bytes, rejection: oversize }];
     const text = content.toString("utf8");
-    if (content[0] !== OPEN_BRACE) return decodeText(bytes, text, envelope);
+    if (!beginsObject(content)) return decodeText(bytes, text, envelope);
     const parsed = parseJson(text);
     if ("reason" in parsed) return [{ bytes, rejection: parsed }];
     const { value } = parsed;
@@ -113,7 +118,8 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
 }
 
 const UNKNOWN = "no format recognises the record, nor anything inside it: a field map can say which field is what";
-const UNKNOWN_LINE = "no format recognises the line";
+const UNKNOWN_LINE =
+  "no format recognises the line: a field map with a pattern or csv can say what is what in it";
 
 /** A record in a format, with what shippers say about it where it says nothing itself. */
 function decodeAround(

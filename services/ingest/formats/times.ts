@@ -36,6 +36,8 @@ const NAMED_MONTH: readonly RegExp[] = [
   // nov/27/2026 13:00:00, nov/27 13:00:00
   `${MONTH}/${DAY}(?:/${YEAR})? ${CLOCK}`,
 ].map((pattern) => new RegExp(`^${WEEKDAY}${pattern}$`, "i"));
+/** 1127 13:00:00.123456, as Go's glog and klog write it. */
+const GLOG = new RegExp(String.raw`^(?<month>\d\d)(?<day>\d\d) ${CLOCK}$`);
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
 
 /** Zones' abbreviations that mean the same everywhere; CST, IST and others do not. */
@@ -102,6 +104,13 @@ function fromEpoch(count: number): string | undefined {
 
 function readNamedMonth(value: string, text: string, options: TimeOptions, zone: TimeZone | undefined): ReadTime {
   if (text.length > MAX_TEXT) return { time: value };
+  const glog = GLOG.exec(text)?.groups;
+  if (glog !== undefined) {
+    const { month, day, clock = "", fraction } = glog;
+    const monthAndDay = `${month}-${day}`;
+    const date = `${lastYear(monthAndDay, clock, options, zone)}-${monthAndDay}`;
+    return finish(value, { date, clock, fraction }, zone);
+  }
   for (const pattern of NAMED_MONTH) {
     const groups = pattern.exec(text)?.groups;
     if (groups === undefined) continue;

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { TRANSPORTS } from "@noisefloor/domain/observation/schema.ts";
-import { parse } from "csv-parse/sync";
-import { z } from "zod";
+import { readCsvLine } from "../csv.ts";
 import type { DecodeOptions, LogFormat } from "../format.ts";
 
 const COLUMNS = ["datetime", "host", "src", "proto", "type", "spt", "dpt"] as const;
@@ -20,7 +19,7 @@ export const marx: LogFormat = {
     open() {
       let header: readonly string[] | undefined;
       return (line, options) => {
-        const fields = readFields(line);
+        const fields = readCsvLine(line);
         if (header === undefined) {
           header = fields;
           return { ignored: "header" };
@@ -30,22 +29,6 @@ export const marx: LogFormat = {
     },
   },
 };
-
-/** A header or a line has no more columns than these, and no line is longer whose fields are in quotes. */
-const MAX_COLUMNS = 100;
-const MAX_QUOTED_LENGTH = 4096;
-
-/** A line's fields. Hardly any line has quotes, and the parser is a hundred times slower than a split. */
-function readFields(line: string): readonly string[] {
-  if (!line.includes('"') || line.length > MAX_QUOTED_LENGTH) return line.split(",", MAX_COLUMNS);
-  try {
-    const [fields = []] = z.array(z.array(z.string())).parse(parse(line, { relax_quotes: true }));
-    return fields;
-  } catch {
-    // A quote that is not closed: validation rejects the fields for what they are.
-    return line.split(",", MAX_COLUMNS);
-  }
-}
 
 function toRow(header: readonly string[], fields: readonly string[]): MarxRow {
   const at = (column: (typeof COLUMNS)[number]) => fields[header.indexOf(column)] ?? "";

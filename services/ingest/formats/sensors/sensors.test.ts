@@ -1,11 +1,10 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PLAIN, readContent } from "../../testing/decode.ts";
+import { readContent } from "../../testing/decode.ts";
 import { HONEYPOT_RECORDS } from "../../testing/honeypot-records.ts";
 import { MONITOR_RECORDS } from "../../testing/monitor-records.ts";
 import { LOG_FORMATS } from "../all.ts";
-import { fieldMapFormat, fieldMapSchema } from "../field-map.ts";
 import type { DecodeOptions } from "../format.ts";
 
 const RECORDS = [...HONEYPOT_RECORDS, ...MONITOR_RECORDS];
@@ -173,40 +172,4 @@ test.each(JSON_RECORDS)("%s: %j is rejected under the name of another format, no
       detail: expect.stringMatching(new RegExp(`^the record is in the format \\S+, not in ${other}: name that format`)),
     });
   }
-});
-
-test("a field map makes a format of any JSON", async () => {
-  const map = fieldMapSchema.parse({
-    name: "doorbell",
-    recognize: { product: "doorbell" },
-    fields: {
-      observed_at: "when",
-      source_ip: ["peer.address", "peer.ip"],
-      destination_port: "local.port",
-      username: "user",
-    },
-    constants: { transport: "tcp", application: "telnet" },
-  });
-  const format = fieldMapFormat(map);
-  const record = {
-    product: "doorbell",
-    when: 1795179600,
-    peer: { ip: "45.83.64.21" },
-    local: { port: "23" },
-    user: "root",
-  };
-  expect(format.json?.recognizes(record)).toBe(true);
-  expect(format.json?.recognizes({ product: "other" })).toBe(false);
-  expect(format.json?.decode(record, PLAIN)).toMatchObject({
-    observation: {
-      observed_at: "2026-11-20T13:00:00.000Z",
-      sensor_id: "doorbell",
-      source_ip: "45.83.64.21",
-      destination_port: 23,
-      application: "telnet",
-      login_attempts: 1,
-    },
-  });
-  expect(fieldMapSchema.safeParse({ name: "x", fields: { sensor_id: "s" } }).success).toBe(false);
-  expect(fieldMapSchema.safeParse({ name: "x", fields: { source_ip: "s", nonsense: "n" } }).success).toBe(false);
 });

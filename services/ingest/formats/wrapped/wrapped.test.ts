@@ -4,7 +4,8 @@ import { HONEYPOT_RECORDS } from "../../testing/honeypot-records.ts";
 import { MONITOR_RECORDS } from "../../testing/monitor-records.ts";
 import { findFormats } from "../all.ts";
 import { openDecoder } from "../decoder.ts";
-import { fieldMapFormat, fieldMapSchema } from "../field-map.ts";
+import { fieldMapFormat } from "../field-maps/format.ts";
+import { fieldMapSchema } from "../field-maps/schema.ts";
 
 type Json = Record<string, unknown>;
 const RECORDS = [...HONEYPOT_RECORDS, ...MONITOR_RECORDS];

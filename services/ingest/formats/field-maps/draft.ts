@@ -1,0 +1,82 @@
+import type { Draft } from "../draft.ts";
+import { at, type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
+import { type FieldMap, MEMBERS, type Member } from "./schema.ts";
+
+type Source = {
+  readonly paths: readonly string[];
+  /** What counts when none of the paths holds anything. */
+  readonly constant: string | undefined;
+};
+const NOWHERE: Source = { paths: [], constant: undefined };
+
+/** Finds the members of a field map in records. A record without a time happened now. */
+export function draftReader({ name: format, fields, constants }: FieldMap): (record: Fields, now: number) => Draft {
+  const sources = new Map(
+    MEMBERS.map((member): [Member, Source] => [
+      member,
+      { paths: [fields[member] ?? []].flat(), constant: toText(constants[member]) },
+    ]),
+  );
+  const sourceOf = (member: Member) => sources.get(member) ?? NOWHERE;
+  const sourceMembers = sourceOf("source_ip").paths;
+  return (record, now) => {
+    const text = (member: Member) => {
+      const { paths, constant } = sourceOf(member);
+      return paths.length === 0 ? constant : (textAt(record, ...paths) ?? constant);
+    };
+    const texts = (member: Member) => {
+      const { paths, constant } = sourceOf(member);
+      return [...paths.flatMap((path) => textsAt(record, path)), ...(constant === undefined ? [] : [constant])];
+    };
+    const port = (member: "source_port" | "destination_port") => {
+      const { paths, constant } = sourceOf(member);
+      return portAt(record, ...paths) ?? (constant === undefined ? undefined : portAt({ constant }, "constant"));
+    };
+    const time = sourceOf("observed_at")
+      .paths.map((path) => at(record, path))
+      .find((value) => value !== undefined && value !== null && value !== "");
+    const [username, password] = [text("username"), text("password")];
+    const isLogin = username !== undefined || password !== undefined;
+    const [method, target] = [text("http_method"), text("http_target")];
+    const id = text("record_id");
+    return {
+      format,
+      observedAt: time ?? new Date(now).toISOString(),
+      sensor: text("sensor_id"),
+      sourceIp: text("source_ip"),
+      sourceMembers,
+      sourcePort: port("source_port"),
+      destinationPort: port("destination_port"),
+      transport: text("transport"),
+      application: text("application"),
+      session: text("session_id"),
+      credentials: isLogin ? [{ username, password }] : [],
+      loginAttempts: isLogin ? 1 : 0,
+      commands: texts("command"),
+      urls: texts("url"),
+      payloadSha256: texts("payload_sha256"),
+      labels: texts("label"),
+      http:
+        target === undefined && method === undefined
+          ? undefined
+          : {
+              method,
+              target,
+              host: text("http_host"),
+              userAgent: text("http_user_agent"),
+              referer: text("http_referer"),
+              body: text("http_body"),
+            },
+      ja3: text("ja3"),
+      ja4: text("ja4"),
+      hassh: text("hassh"),
+      sshBanner: text("ssh_banner"),
+      asn: text("asn"),
+      organization: text("organization"),
+      country: text("country"),
+      city: text("city"),
+      rdns: text("rdns"),
+      ...(id !== undefined && { key: [id] }),
+    };
+  };
+}
