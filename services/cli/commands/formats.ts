@@ -2,6 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import { fieldMapFormat } from "@noisefloor/ingest/formats/field-maps/format.ts";
 import { readFieldMap } from "@noisefloor/ingest/formats/field-maps/read.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
+import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { type LogFile, openLogFiles, readFile } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { validateBatch } from "@noisefloor/ingest/validate.ts";
@@ -140,12 +141,15 @@ const NO_TAGS: TagCatalogue = {
 };
 const ANY_AGE_DAYS = 36_500;
 
+const NONE = "none";
+
 /** How many records each format reads, as `auto` chooses them. */
 async function countFormats(formats: readonly LogFormat[], files: readonly LogFile[], decode: DecodeOptions) {
   const counts = new Map<string, number>();
   for (const file of files) {
-    for await (const { format = "none" } of readFile(file, { formats, decode })) {
-      counts.set(format, (counts.get(format) ?? 0) + 1);
+    for await (const { format = observationsFormat.name, rejection } of readFile(file, { formats, decode })) {
+      const reader = rejection === undefined ? format : NONE;
+      counts.set(reader, (counts.get(reader) ?? 0) + 1);
     }
   }
   return Object.fromEntries(counts);
@@ -153,7 +157,7 @@ async function countFormats(formats: readonly LogFormat[], files: readonly LogFi
 
 const formatCounts = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)
-    .map(([format, records]) => `${records} as ${format}`)
+    .map(([format, records]) => (format === NONE ? `${records} by no format` : `${records} as ${format}`))
     .join(", ");
 
 function printOutcomes(

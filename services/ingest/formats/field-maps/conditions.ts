@@ -7,10 +7,11 @@ const condition = z.union(
   [
     scalar.nullable(),
     z.array(scalar).min(1),
-    z.strictObject({ matches: z.string() }),
+    z.strictObject({ matches: z.string(), lacks: z.string().optional() }),
+    z.strictObject({ lacks: z.string() }),
     z.strictObject({ exists: z.boolean() }),
   ],
-  "takes a value, a list of values, {matches: PATTERN} or {exists: true}",
+  "takes a value, a list of values, {matches: PATTERN}, {lacks: PATTERN} or {exists: true}",
 );
 type Condition = z.output<typeof condition>;
 
@@ -43,11 +44,14 @@ function compile(condition: Condition): Test | string {
     return (value) => tests.some((test) => test(value));
   }
   if ("exists" in condition) return (value) => (value !== undefined && value !== null) === condition.exists;
-  const regex = compileRegex(condition.matches, true);
-  if (typeof regex === "string") return regex;
+  const wanted = "matches" in condition ? compileRegex(condition.matches, true) : undefined;
+  if (typeof wanted === "string") return wanted;
+  const unwanted = condition.lacks === undefined ? undefined : compileRegex(condition.lacks, true);
+  if (typeof unwanted === "string") return unwanted;
   return (value) => {
-    const text = typeof value === "boolean" ? String(value) : value === "" ? "" : toText(value);
-    return text !== undefined && regex.matches(text.slice(0, MAX_TEXT));
+    const whole = typeof value === "boolean" || value === "" ? String(value) : toText(value);
+    const text = whole?.slice(0, MAX_TEXT);
+    return text !== undefined && wanted?.matches(text) !== false && unwanted?.matches(text) !== true;
   };
 }
 
@@ -67,6 +71,7 @@ export function formatConditions(conditions: Conditions): string {
 function formatCondition(condition: Condition): string {
   if (condition === null || typeof condition !== "object") return JSON.stringify(condition);
   if (Array.isArray(condition)) return condition.map((value) => JSON.stringify(value)).join(" or ");
-  if ("matches" in condition) return `matching ${condition.matches}`;
-  return condition.exists ? "(any value)" : "(missing)";
+  if ("exists" in condition) return condition.exists ? "(any value)" : "(missing)";
+  const lacking = condition.lacks === undefined ? [] : [`without ${condition.lacks}`];
+  return ["matches" in condition ? `matching ${condition.matches}` : [], lacking].flat().join(", ");
 }
