@@ -196,8 +196,7 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
       : `with the newest at ${shiftTo} they are older than the retention; look at --shift-to and RETENTION_DAYS`,
   "in-the-future": () =>
     "their times are in the future; if they are local times, --time-zone names their zone; with --shift-to now the newest falls on the present",
-  "not-json": (format) =>
-    `they cannot be read as ${format}; look at --format. Lines of text need a field map with a pattern or csv`,
+  "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
     format === "observations"
       ? '"noisefloor schema" prints what it accepts'

@@ -174,7 +174,7 @@ describe("a line of a program that a map comes along for", () => {
 
   test("lines of other programs in a firewall's system log are ignored, and torn ones of filterlog are dead letters", async () => {
     const content = [
-      "<38>Nov 20 13:00:00 gw sshd[7]: Connection from 45.83.64.21 by filterlog: 5",
+      "<38>Nov 20 13:00:00 gw sshd[7]: Connection from 45.83.64.21 port 5",
       "<38>1 2026-11-20T13:00:00Z gw dhcpd 7 - - DHCPREQUEST for 10.0.0.9",
       tcp("S").slice(0, 90),
       "filterlog",
@@ -184,7 +184,7 @@ describe("a line of a program that a map comes along for", () => {
       MAPS.filter(({ name }) => name === "filterlog"),
     );
     expect(records.map(({ ignored, rejection }) => ignored ?? rejection?.reason)).toEqual([
-      "unknown-format",
+      "other-program",
       "other-program",
       "unknown-format",
       "unknown-format",

@@ -5,7 +5,7 @@ import { MONITOR_RECORDS } from "../../testing/monitor-records.ts";
 import { findFormats } from "../all.ts";
 import { openDecoder } from "../decoder.ts";
 import { fieldMapFormat } from "../field-maps/format.ts";
-import { fieldMapSchema } from "../field-maps/schema.ts";
+import { fieldMapShape } from "../field-maps/schema.ts";
 
 type Json = Record<string, unknown>;
 const RECORDS = [...HONEYPOT_RECORDS, ...MONITOR_RECORDS];
@@ -189,7 +189,7 @@ describe("what a visitor has sent is never read as a record", () => {
   });
 
   test("nor as the name of a sensor: a field map's record may have the visitor's host", async () => {
-    const map = fieldMapSchema.parse({ name: "web", recognize: { kind: "web" }, fields: { source_ip: "ip" } });
+    const map = fieldMapShape.parse({ name: "web", recognize: { kind: "web" }, fields: { source_ip: "ip" } });
     const decode = openDecoder([fieldMapFormat(map)], PLAIN);
     const [read] = decode(Buffer.from(text({ kind: "web", ip: "45.83.64.1", host: "forged.example" })));
     expect(read?.value).toMatchObject({ sensor_id: "web" });
