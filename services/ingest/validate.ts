@@ -12,8 +12,8 @@ import type { Fields } from "./formats/fields.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
-import { unwrapObservation, unwrapText } from "./formats/wrapped/observation.ts";
 import { explainTime } from "./formats/times.ts";
+import { unwrapObservation, unwrapText } from "./formats/wrapped/observation.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;

@@ -118,8 +118,7 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
 }
 
 const UNKNOWN = "no format recognises the record, nor anything inside it: a field map can say which field is what";
-const UNKNOWN_LINE =
-  "no format recognises the line: a field map with a pattern or csv can say what is what in it";
+const UNKNOWN_LINE = "no format recognises the line: a field map with a pattern or csv can say what is what in it";
 
 /** A record in a format, with what shippers say about it where it says nothing itself. */
 function decodeAround(

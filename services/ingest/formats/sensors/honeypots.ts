@@ -12,12 +12,12 @@ const SIGNS = "server (like ssh_server), action, dest_port and src_ip";
 export const honeypots: LogFormat = {
   name: "honeypots",
   description: "the honeypots package (qeeqbox), JSON or Python's dicts; a dict has no time and counts as of now",
-  json: { signs: SIGNS, recognizes, decode },
+  json: { signs: SIGNS, recognizes, decode: decodeHoneypots },
   text: {
     recognizes: (line) => line.startsWith("{'") && recognizes(readPythonDict(line) ?? {}),
     open: () => (line, options) => {
       const record = readPythonDict(line);
-      if (record !== undefined && recognizes(record)) return decode(record, options);
+      if (record !== undefined && recognizes(record)) return decodeHoneypots(record, options);
       return {
         rejection: { reason: "unknown-format", detail: `the line is no record of honeypots: ${SIGNS} expected` },
       };
@@ -41,22 +41,23 @@ const APPLICATIONS = new Map(
     http_proxy: "http",
     memcache: "memcached",
     oracle: "oracle-tns",
-    pjl: "jetdirect",
+    pjl: "printer",
     postgres: "postgresql",
     elastic: "elasticsearch",
   }),
 );
 const UDP = new Set(["dhcp", "dns", "ntp", "sip", "snmp"]);
 
-function decode(record: Fields, options: DecodeOptions): Decoded {
+export function decodeHoneypots(record: Fields, options: DecodeOptions): Decoded {
   const action = textAt(record, "action");
   const server = (textAt(record, "server") ?? "").replace(/_server$/, "");
   if (action === "process") return { ignored: "about-sensor" };
   // A web server logs a request as a connection, with all of it, and again as its method alone; FTP a login thrice.
   const isRepeated = server.startsWith("http") ? action === "GET" || action === "POST" : isCredential(record);
   if (isRepeated) return { ignored: "no-behaviour" };
-  const username = textAt(record, "username");
-  const password = textAt(record, "password");
+  const username = givenAt(record, "username");
+  const sent = givenAt(record, "password");
+  const password = CHALLENGED.has(server) && CHALLENGE_ANSWER.test(sent ?? "") ? undefined : sent;
   const isLogin = action === "login" && (username !== undefined || password !== undefined);
   return toObservation(
     {
@@ -69,12 +70,22 @@ function decode(record: Fields, options: DecodeOptions): Decoded {
       transport: UDP.has(server) ? "udp" : "tcp",
       application: APPLICATIONS.get(server) ?? server,
       credentials: isLogin ? [{ username, password }] : [],
-      loginAttempts: isLogin ? 1 : 0,
+      loginAttempts: action === "login" ? 1 : 0,
       commands: commandsOf(record),
       http: requestOf(record, server),
     },
     options,
   );
+}
+
+const CHALLENGED = new Set(["mysql", "vnc"]);
+/** What clients send there instead of a password: the server's challenge, encrypted with it. */
+const CHALLENGE_ANSWER = /^(?:DES:[0-9a-f]+|[0-9a-f]{40}|[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){7,})$/i;
+
+/** `None` is Python's word for a name or password that was not sent. */
+function givenAt(record: Fields, name: string): string | undefined {
+  const text = textAt(record, name);
+  return text === "None" ? undefined : text;
 }
 
 /** USER and PASS are in the record of the login, too. */

@@ -8,6 +8,7 @@ import { decodeHoneypot } from "./honeypots/honeypot.ts";
 import { findHoneypot, HONEYPOTS } from "./honeypots/honeypots.ts";
 import { asWritten, TPOT_CHANGES } from "./honeypots/tpot-changes.ts";
 import { unknownHoneypot } from "./honeypots/unknown.ts";
+import { decodeHoneypots } from "./honeypots.ts";
 import { decodeHoneytrap } from "./honeytrap.ts";
 import { cveLabels, decodeEve } from "./suricata-eve.ts";
 
@@ -18,6 +19,7 @@ const FORMATS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ["cowrie", decodeCowrie],
   ["dionaea", decodeDionaea],
   ["heralding", decodeHeralding],
+  ["honeypots", decodeHoneypots],
   ["honeytrap", decodeHoneytrap],
   ["suricata", decodeEve],
 ]);

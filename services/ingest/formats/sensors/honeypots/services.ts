@@ -1,8 +1,7 @@
 import { splitAddress } from "../../addresses.ts";
-import type { Draft } from "../../draft.ts";
-import { at, type Fields, isFields, portAt, textAt, textsAt } from "../../fields.ts";
-import { MAX_PAYLOAD_LENGTH, readHeaderFields, readPayload, toHeaderFields } from "../payload.ts";
-import { type Honeypot, isEventOf, loginOf, spokenIn } from "./honeypot.ts";
+import { portAt, textAt, textsAt } from "../../fields.ts";
+import { MAX_PAYLOAD_LENGTH, readPayload } from "../payload.ts";
+import { type Honeypot, isEventOf, spokenIn } from "./honeypot.ts";
 import { readRedisCommand } from "./redis.ts";
 
 const adbhoney: Honeypot = {
@@ -84,59 +83,6 @@ const glutton: Honeypot = {
   },
 };
 
-/** Its servers' names, and what others call these protocols. */
-const SERVERS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    elastic: "elasticsearch",
-    http_proxy: "http",
-    https: "http",
-    memcache: "memcached",
-    pjl: "printer",
-    postgres: "postgresql",
-  }),
-);
-/** What MySQL and VNC clients send instead of a password: the server's challenge, encrypted with it. */
-const CHALLENGE_ANSWER = /^(?:DES:[0-9a-f]+|[0-9a-f]{40}|[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){7,})$/i;
-
-const honeypots: Honeypot = {
-  name: "honeypots",
-  recognizes: (record) => /_server$/.test(textAt(record, "server") ?? "") && "action" in record,
-  read(record) {
-    const action = textAt(record, "action");
-    if (action === "process") return { ignored: "about-sensor" };
-    const server = (textAt(record, "server", "protocol") ?? "").replace(/_server$/, "");
-    const application = SERVERS.get(server) ?? server;
-    const data = at(record, "data");
-    const uri = isFields(data) ? textAt(data, "uri") : undefined;
-    const command = isFields(data) ? textAt(data, "command") : undefined;
-    return {
-      application,
-      ...(action === "login" && { ...loginTo(application, record) }),
-      commands: command === undefined ? [] : [command],
-      ...(isFields(data) &&
-        uri !== undefined && {
-          http: {
-            ...readHeaderFields(toHeaderFields({ ...data, method: undefined, uri: undefined })),
-            method: textAt(data, "method"),
-            target: uri,
-          },
-        }),
-    };
-  },
-};
-
-/** `None` is Python's word for a name or password that was not sent. */
-function loginTo(application: string, record: Fields): Pick<Draft, "credentials" | "loginAttempts"> {
-  const given = (name: string) => [textAt(record, name)].find((text) => text !== "None");
-  const password = given("password");
-  const isAnswer =
-    (application === "mysql" || application === "vnc") && password !== undefined && CHALLENGE_ANSWER.test(password);
-  return {
-    ...loginOf({ username: given("username"), ...(!isAnswer && { password }) }),
-    loginAttempts: 1,
-  };
-}
-
 /** What the client sent, a line or more a record. */
 const mailoney: Honeypot = {
   name: "mailoney",
@@ -206,7 +152,6 @@ export const SERVICE_HONEYPOTS: readonly Honeypot[] = [
   dicompot,
   endlessh,
   glutton,
-  honeypots,
   mailoney,
   medpot,
   miniprint,
