@@ -9,7 +9,7 @@ class ConditionError extends Error {
 }
 
 /**
- * Reads Sigma's `condition`: names of selections, `and`, `or`, `not`, brackets, `1 of name*`, `all of them`.
+ * Reads Sigma's `condition`: names of selections, `and`, `or`, `not`, brackets, `1 of name*` (or `any of`), `all of them`.
  * @param selections by name; those that were reported as wrong are undefined.
  * @returns undefined when it was reported as wrong.
  */
@@ -35,6 +35,21 @@ export function parseCondition(
   }
 }
 
+/** @returns the names that a condition uses; all of them when it is wrong, which {@link parseCondition} reports. */
+export function usedSelections(text: string, names: readonly string[]): ReadonlySet<string> {
+  const used = new Set<string>();
+  try {
+    if (text.length <= MAX_LENGTH) readCondition(text, new Map(names.map((name) => [name, undefined])), used);
+    return used.size > 0 ? used : new Set(names);
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    return new Set(names);
+  }
+}
+
+/** Whether "them" and patterns without a leading _ leave the selection out. */
+const isSetAside = (name: string) => name.startsWith("_");
+
 /** In the place of a selection that was reported already. */
 const BROKEN: Expression = { kind: "or", parts: [] };
 
@@ -59,13 +74,13 @@ function readCondition(
   const selectMany = (quantity: string): Expression => {
     next();
     const pattern = next() ?? "";
-    // As in Sigma, "them" leaves out selections whose names begin with _.
-    const isNamed = (name: string) =>
-      pattern === "them" ? !name.startsWith("_") : new RegExp(`^${pattern.replaceAll("*", ".*")}$`).test(name);
+    const wanted = new RegExp(pattern === "them" ? "" : `^${pattern.replaceAll("*", ".*")}$`);
+    // As in Sigma, only a pattern that begins with _ takes selections whose names do.
+    const isNamed = (name: string) => wanted.test(name) && (isSetAside(pattern) || !isSetAside(name));
     if (!/^[\w*]+$/.test(pattern)) throw new ConditionError(`"${quantity} of" takes a name like sel* or "them"`);
     const names = [...selections.keys()].filter(isNamed);
     if (names.length === 0) throw new ConditionError(`"${quantity} of ${pattern}": no selection has such a name`);
-    return { kind: quantity === "1" ? "or" : "and", parts: names.map(select) };
+    return { kind: quantity === "all" ? "and" : "or", parts: names.map(select) };
   };
   const readOr = (depth: number): Expression => joined("or", readAnd, depth);
   const readAnd = (depth: number): Expression => joined("and", readNot, depth);
@@ -90,7 +105,9 @@ function readCondition(
       return inner;
     }
     if (peek() === "of") {
-      if (word !== "1" && word !== "all") throw new ConditionError(`takes "1 of" and "all of", not "${token} of"`);
+      if (!["1", "any", "all"].includes(word)) {
+        throw new ConditionError(`takes "1 of", "any of" and "all of", not "${token} of"`);
+      }
       return selectMany(word);
     }
     if (word === ")" || word === "and" || word === "or")

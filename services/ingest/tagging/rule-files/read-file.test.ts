@@ -193,7 +193,7 @@ describe("errors of a condition", () => {
     [
       "a number that Sigma has not",
       { condition: "2 of them", sel },
-      /^condition: takes "1 of" and "all of", not "2 of"$/,
+      /^condition: takes "1 of", "any of" and "all of", not "2 of"$/,
     ],
     ["no text", { condition: 1, sel }, /^condition: takes a text like/],
     [

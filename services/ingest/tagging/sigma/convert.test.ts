@@ -46,6 +46,30 @@ test("a rule becomes a file of ours that passes lint, with an example of its own
   expect(matches({ method: "POST", path: "/panel/../" })).toBe(false);
 });
 
+// As pySigma 2.0.1 does.
+test.each([
+  ["all of *", ["GET /x"]],
+  ["all of them", ["GET /x"]],
+  ["1 of them", ["GET /x"]],
+  ["1 of *", ["GET /x"]],
+  ["any of *", ["GET /x"]],
+  ["any of them", ["GET /x"]],
+  ["1 of sel*", ["GET /x"]],
+  ["all of _*", ["POST /foo"]],
+  ["1 of _ba*", ["POST /foo"]],
+  ["all of * and _base", []],
+  ["all of * or _base", ["GET /x", "POST /foo"]],
+])("%s: selections whose names begin with _ count only where the condition names them", (condition, requests) => {
+  const { matches } = convert({
+    detection: { sel: { "cs-method": "GET" }, _base: { "cs-uri-stem|contains": "foo" }, condition },
+  });
+  const isMatched = (request: string) => {
+    const [method, path] = request.split(" ");
+    return matches({ method, path });
+  };
+  expect(["GET /x", "POST /foo"].filter(isMatched)).toEqual(requests);
+});
+
 test("values mean what they mean in Sigma: wildcards, escapes, encoded characters", () => {
   const wildcards = convert(detection({ "cs-uri|contains": "/a*b" }));
   expect([{ path: "/x/a-b/" }, { path: "/x/b-a" }].map(wildcards.matches)).toEqual([true, false]);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { usedSelections } from "../rule-files/parse-condition.ts";
 import type { SigmaField } from "./fields.ts";
 
 /** Why a rule cannot be said in ours. */
@@ -22,9 +23,11 @@ export function convertDetection(detection: Readonly<Record<string, unknown>>, f
   if (timeframe !== undefined || condition.includes("|")) {
     throw new SigmaError("condition: a rule looks at one observation, and cannot count several");
   }
-  const converted = Object.entries(selections).map(
-    ([name, selection]) => [name, convertSelection(name, selection, fields)] as const,
-  );
+  // Sigma allows selections that the condition leaves out; ours reports them as mistakes.
+  const used = usedSelections(condition, Object.keys(selections));
+  const converted = Object.entries(selections)
+    .filter(([name]) => used.has(name))
+    .map(([name, selection]) => [name, convertSelection(name, selection, fields)] as const);
   return { condition, ...Object.fromEntries(converted) };
 }
 
