@@ -1,0 +1,68 @@
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { z } from "zod";
+import { dropDatabase, MIGRATIONS } from "../support/worlds/databases.ts";
+import { runInProcess } from "../support/worlds/in-process.ts";
+import { environmentOf } from "../support/worlds/ingest-process.ts";
+
+const summarySchema = z.object({
+  read: z.int(),
+  accepted: z.int(),
+  rejected: z.int(),
+  reasons: z.record(z.string(), z.int()),
+  ignored: z.record(z.string(), z.int()),
+});
+
+const storedQuery = defineQuery({
+  name: "corpus-stored",
+  sql: `SELECT count() AS rows, uniqExact(source_ip) AS sources,
+      uniqExactIf((source_ip, session_id), session_id != '') AS sessions, uniqExact(destination_port) AS ports,
+      sum(login_attempts) AS logins, uniqExactArray(commands) AS commands, uniqExactArray(payload_sha256) AS files
+    FROM observations FINAL`,
+  params: z.object({}),
+  row: z.object({
+    rows: z.int(),
+    sources: z.int(),
+    sessions: z.int(),
+    ports: z.int(),
+    logins: z.int(),
+    commands: z.int(),
+    files: z.int(),
+  }),
+});
+
+export type Replayed = z.infer<typeof summarySchema> & { readonly stored: z.infer<typeof storedQuery.row> };
+
+const RETENTION_DAYS = 3_650;
+
+/** Replays a file, as the command does, into a database of its own. @throws Error when the replay ends early. */
+export async function replayFile(
+  path: string,
+  format: string,
+  server: ClickHouseConnection,
+  env: Record<string, string>,
+): Promise<Replayed> {
+  const connection = { ...server, database: "corpus" };
+  const client = connect(connection, "noisefloor-corpus");
+  try {
+    await migrate(connection, MIGRATIONS);
+    await applyRetention(client, RETENTION_DAYS);
+    const args = ["replay", path, "--format", format, "--shift-to", "now", "--keep-going", "--yes", "--json"];
+    const { stdout, stderr } = await runInProcess(args, {
+      ...env,
+      ...environmentOf(connection),
+      LOG_LEVEL: "error",
+      RETENTION_DAYS: String(RETENTION_DAYS),
+    });
+    const line = stdout.split("\n").find((text) => text.startsWith("{"));
+    if (line === undefined) throw new Error(`${path}: ${stderr.trim()}`);
+    const [stored] = await run(client, storedQuery, {});
+    if (stored === undefined) throw new Error(`${path}: nothing was counted`);
+    return { ...summarySchema.parse(JSON.parse(line)), stored };
+  } finally {
+    await dropDatabase(client, connection.database);
+    await client.close();
+  }
+}
