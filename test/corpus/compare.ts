@@ -34,6 +34,8 @@ export function compare(file: string, raw: RawFile, replayed: Replayed): Compari
     rejected: withReasons(rejected, reasons),
     ignored: withReasons(ignoredRecords, ignored),
     rows: stored.rows,
+    // Accepted, and no row of their own: they joined a session, or equal another record to the byte.
+    joined: accepted - stored.rows,
     ...Object.fromEntries(counts),
     explained: raw.reasons.join("; "),
   };

@@ -1,6 +1,6 @@
 import { type Counter, isFields, JSON_COUNTERS } from "./counters.ts";
 import { readRaw } from "./read-raw.ts";
-import { createTally, type RawCounts } from "./tally.ts";
+import { createTally, type RawCounts, type Tally } from "./tally.ts";
 
 export type RawFile = {
   /** Whose records they are; undefined when no counter knows them. */
@@ -10,44 +10,53 @@ export type RawFile = {
   readonly reasons: readonly string[];
 };
 
-/** CSV by its header: the columns of the source, of the port and of the session. */
-const CSV: readonly { name: string; header: RegExp; source: string; port: string; session?: string }[] = [
+/** CSV by its header: the columns of the source and of the port. */
+const CSV = [
   { name: "marx", header: /^datetime,host,src,proto,type,spt,dpt/, source: "src", port: "dpt" },
   { name: "heralding", header: /^timestamp,.*source_ip/, source: "source_ip", port: "destination_port" },
 ];
 
+/** Adds a record to the tally. */
+type Add = (record: unknown, tally: Tally) => void;
+type Reader = Pick<Counter, "name" | "says"> & { readonly add: Add };
+
 /** Counts what a file's raw records say. Of its format the first record that is known decides. */
 export async function countRaw(path: string, isOwn: (address: string) => boolean): Promise<RawFile> {
-  let counter: Counter | undefined;
-  let columns: ((line: string) => { source: string; port: string }) | undefined;
-  let tally: ReturnType<typeof createTally> | undefined;
+  let reader: Reader | undefined;
+  let tally: Tally | undefined;
   for await (const record of readRaw(path)) {
-    if (typeof record === "string") {
-      if (tally === undefined) {
-        const known = CSV.find(({ header }) => header.test(record));
-        if (known === undefined) continue;
-        const names = record.trim().split(",");
-        const [source, port] = [names.indexOf(known.source), names.indexOf(known.port)];
-        columns = (line) => {
-          const cells = line.trim().split(",");
-          return { source: cells[source] ?? "", port: cells[port] ?? "" };
-        };
-        counter = { name: known.name, says: ["sources", "ports"], recognizes: () => false, contact: () => undefined };
-        tally = createTally(counter.says, isOwn);
-      } else if (columns !== undefined) {
-        const { source, port } = columns(record);
-        tally.add({ source: /^\d+$/.test(source) ? dotted(Number(source)) : source, port });
-      }
-      continue;
+    if (reader === undefined || tally === undefined) {
+      reader = typeof record === "string" ? csvReader(record) : jsonReader(record, isOwn);
+      tally = reader && createTally(reader.says, isOwn);
+      if (typeof record === "string") continue;
     }
-    if (!isFields(record)) continue;
-    counter ??= JSON_COUNTERS.find(({ recognizes }) => recognizes(record));
-    if (counter === undefined) continue;
-    tally ??= createTally(counter.says, isOwn);
-    const contact = counter.contact(record, isOwn);
-    if (contact !== undefined) tally.add(contact);
+    if (reader !== undefined && tally !== undefined) reader.add(record, tally);
   }
-  return { format: counter?.name, counts: tally?.counts() ?? [], reasons: tally?.reasons() ?? [] };
+  return { format: reader?.name, counts: tally?.counts() ?? [], reasons: tally?.reasons() ?? [] };
+}
+
+function jsonReader(first: unknown, isOwn: (address: string) => boolean): Reader | undefined {
+  const counter = JSON_COUNTERS.find(({ recognizes }) => recognizes(first));
+  if (counter === undefined) return undefined;
+  const add: Add = (record, tally) => {
+    const contact = isFields(record) ? counter.contact(record, isOwn) : undefined;
+    if (contact !== undefined) tally.add(contact);
+  };
+  return { ...counter, add };
+}
+
+function csvReader(line: string): Reader | undefined {
+  const known = CSV.find(({ header }) => header.test(line));
+  if (known === undefined) return undefined;
+  const names = line.trim().split(",");
+  const [source, port] = [names.indexOf(known.source), names.indexOf(known.port)];
+  const add: Add = (record, tally) => {
+    if (typeof record !== "string") return;
+    const cells = record.trim().split(",");
+    const address = cells[source] ?? "";
+    tally.add({ source: /^\d+$/.test(address) ? dotted(Number(address)) : address, port: cells[port] });
+  };
+  return { name: known.name, says: ["sources", "ports"], add };
 }
 
 const dotted = (number: number) => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");

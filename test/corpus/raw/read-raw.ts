@@ -30,17 +30,21 @@ export async function* readRaw(path: string): AsyncGenerator<unknown> {
   yield* take(`${rest}\n`).records;
 }
 
+/** Between records are line ends, and in an array commas. */
+const RECORD_START = /[^\s,[\]]/g;
+
 /** @returns the whole records at the beginning of a text, and how many characters they take. */
 function take(text: string): { readonly records: readonly unknown[]; readonly used: number } {
   const records: unknown[] = [];
   let used = 0;
   for (let from = 0; from < text.length; from = used) {
-    const start = text.slice(from).search(/[^\s,[\]]/);
-    if (start < 0) return { records, used: text.length };
-    const isObject = text[from + start] === "{";
-    const end = isObject ? endOfObject(text, from + start) : text.indexOf("\n", from + start);
+    RECORD_START.lastIndex = from;
+    const start = RECORD_START.exec(text)?.index;
+    if (start === undefined) return { records, used: text.length };
+    const isObject = text[start] === "{";
+    const end = isObject ? endOfObject(text, start) : text.indexOf("\n", start);
     if (end < 0) return { records, used };
-    const record = text.slice(from + start, isObject ? end + 1 : end);
+    const record = text.slice(start, isObject ? end + 1 : end);
     records.push(isObject ? parse(record) : record);
     used = end + 1;
   }

@@ -46,6 +46,12 @@ export function createTally(says: readonly Counted[], isOwn: (address: string) =
   const logins = { raw: 0, expected: 0 };
   const reasons = new Set<string>();
 
+  const stored = new Map<string, boolean>();
+  const isStoredSource = (address: string) => {
+    const isStored = stored.get(address) ?? (isIPv4(address) && !UNROUTABLE.check(address) && !isOwn(address));
+    stored.set(address, isStored);
+    return isStored;
+  };
   /** Counts one more for the session. @returns false beyond the limit. */
   const fits = (session: string, name: Counted, more: number, limit: number) => {
     const counts = bySession.get(session) ?? new Map<Counted, number>();
@@ -58,7 +64,7 @@ export function createTally(says: readonly Counted[], isOwn: (address: string) =
   return {
     add({ source, session, port, logins: attempts = 0, command, file }) {
       const address = String(source ?? "").replace(/^::ffff:/, "");
-      const isStored = isIPv4(address) && !UNROUTABLE.check(address) && !isOwn(address);
+      const isStored = isStoredSource(address);
       if (!isStored) reasons.add("sources that are no routable IPv4 address");
       const id = `${address} ${String(session)}`;
       const note = (name: Counted, value: unknown, isKept: boolean) => {
