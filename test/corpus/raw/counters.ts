@@ -1,4 +1,4 @@
-import type { Contact, Counted } from "./tally.ts";
+import { type Contact, type Counted, isInside } from "./tally.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -44,7 +44,10 @@ const cowrie: Counter = {
   },
 };
 
-/** The client of a record: its source, or the other end of what the sensor answered from a service's port. */
+/**
+ * The client of a record: its source, or the other end of what the sensor or a container of its own answered from a
+ * service's port. An alert or a file from a service's port to a client's of ours answers ours.
+ */
 const eve: Counter = {
   name: "suricata-eve",
   says: ["sources", "ports"],
@@ -53,10 +56,16 @@ const eve: Counter = {
     const { event_type, src_ip, src_port, dest_ip, dest_port } = record;
     const event = String(event_type);
     if (event === "stats" || (event === "dns" && inner(record.dns).type !== "query")) return undefined;
-    if (!isOwn(String(src_ip))) return { source: src_ip, port: dest_port };
-    const isServer = Number(src_port) < 32_768 && Number(src_port) !== 53;
+    const isOurs = (address: unknown) => isOwn(String(address)) || isInside(String(address));
+    const [from, to] = [Number(src_port), Number(dest_port)];
+    if (!isOurs(src_ip)) {
+      const isAnswer =
+        ["alert", "anomaly", "fileinfo", "drop"].includes(event) && from > 0 && from < 1_024 && to >= 32_768;
+      return isAnswer ? undefined : { source: src_ip, port: dest_port };
+    }
+    const isServer = from > 0 && from < 32_768 && from !== 53;
     const isAsked = ["dns", "http", "tls"].includes(event);
-    return isServer && !isAsked && !isOwn(String(dest_ip)) ? { source: dest_ip, port: src_port } : undefined;
+    return isServer && !isAsked && !isOurs(dest_ip) ? { source: dest_ip, port: src_port } : undefined;
   },
 };
 

@@ -35,6 +35,9 @@ for (const network of ["0/8", "10/8", "100.64/10", "127/8", "169.254/16", "172.1
   UNROUTABLE.addSubnet(address.split(".").concat("0", "0", "0").slice(0, 4).join("."), Number(prefix));
 }
 
+/** Whether no packet from the Internet can come from an address, such as a container's. */
+export const isInside = (address: string) => isIPv4(address) && UNROUTABLE.check(address);
+
 /** Of a session's commands and files so many are kept, and of a command so many characters. */
 const MAX = { commands: 64, files: 32, characters: 1_024, sessionLogins: 256 };
 
