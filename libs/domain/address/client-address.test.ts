@@ -19,6 +19,25 @@ test("neighbouring networks count as different clients", () => {
   expect(new Set(neighbours.map(networkOf)).size).toBe(neighbours.length);
 });
 
+test("an IPv6 address that ends in four decimal parts is no client of IPv4, unless it maps one", () => {
+  const compatible = [
+    "::8.8.8.8",
+    "::808:808",
+    "0:0:0:0:0:0:8.8.8.8",
+    "::0:8.8.8.8",
+    "64:ff9b::8.8.8.8",
+    "[::8.8.8.8]:443",
+  ];
+  expect(compatible.map(networkOf)).not.toContain("8.8.8.8");
+  const mapped = [
+    "::ffff:8.8.8.8",
+    "0:0:0:0:0:ffff:8.8.8.8",
+    "0000:0000:0000:0000:0000:FFFF:0808:0808",
+    "::ffff:8.8.8.8%1",
+  ];
+  expect(new Set(mapped.map(networkOf))).toEqual(new Set(["8.8.8.8"]));
+});
+
 test("when a proxy reports a text that is no address, the peer address of the connection counts", () => {
   const noAddress = fc.oneof(
     fc.string().filter((text) => !text.includes(":")),

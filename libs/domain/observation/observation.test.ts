@@ -187,6 +187,19 @@ describe("limits", () => {
   );
 });
 
+test.each([
+  ["2001:db8::1", "is an IPv6 address: IPv6 is not supported"],
+  ["::8.8.8.8", "is an IPv6 address: IPv6 is not supported"],
+  ["::ffff:8.8.8.8", "is 8.8.8.8 mapped into IPv6: dotted decimal is expected"],
+  ["0:0:0:0:0:ffff:808:808", "is 8.8.8.8 mapped into IPv6: dotted decimal is expected"],
+  ["8.8.8.8:51234", "has a port behind the address: source_port takes it"],
+  ["8.8.8:8:8", "is not a routable IPv4 address"],
+  ["host:80", "is not a routable IPv4 address"],
+  ["10.0.0.1", "is not a routable IPv4 address"],
+])("the source %j %s", (source_ip, problem) => {
+  expect(detailOf({ ...MINIMAL, source_ip })).toBe(`source_ip "${source_ip}" ${problem}`);
+});
+
 describe("datasets", () => {
   test("personal data names its workspace", () => {
     expect(outcomeOf({ dataset: "personal", workspace_id: "team_A-1" })).toBe("accepted");
