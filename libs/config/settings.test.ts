@@ -299,3 +299,15 @@ test("the two keys of S3 are set together", () => {
   const keys = { accessKey: "a", secretKey: "s" };
   expect(readSettings({ BACKUP_S3_ACCESS_KEY: "a", BACKUP_S3_SECRET_KEY: "s" }).backupS3).toEqual(keys);
 });
+
+test("zones of sensors are pairs of a name and a zone that exists", () => {
+  const zones = (text: string) => readSettings({ SENSOR_TIME_ZONES: text }).sensorLogs.timeZones;
+  expect(zones("cellar=Europe/Berlin, a=b=UTC,*=Etc/GMT+5")).toEqual([
+    ["cellar", "Europe/Berlin"],
+    ["a=b", "UTC"],
+    ["*", "Etc/GMT+5"],
+  ]);
+  for (const wrong of ["cellar", "cellar=Nowhere/City", "=UTC", "Europe/Berlin"]) {
+    expect(() => zones(wrong)).toThrow(/SENSOR_TIME_ZONES/);
+  }
+});

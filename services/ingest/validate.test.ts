@@ -34,6 +34,23 @@ test("a record of a sensor without its format is rejected with the name of that 
   expect(await detailOf({ eventid: "other.session.connect" })).toBe(`invalid-observation: ${wrong}`);
 });
 
+test("the detail of a sensor's record names a time that cannot be read, and local time where that is likely", async () => {
+  const now = Date.parse("2026-11-20T14:00:00Z");
+  const detailOf = async (observed_at: string, isZoneless?: true) => {
+    const value = { observed_at, sensor_id: "fw", source_ip: "45.83.64.20" };
+    const record = { bytes: Buffer.from("x"), fallbackId: "", value, format: "netfilter", isZoneless };
+    const options = { catalogue: noTags, retentionDays: () => 1, right: "shared-datasets", now: () => now } as const;
+    const { rejected } = await validateBatch([record], options);
+    return rejected.map(({ rejection }) => rejection.detail).join();
+  };
+  expect(await detailOf("11/12/2026 13:00:00")).toMatch(
+    /^observed_at: cannot read the time "11\/12\/2026 13:00:00": expected RFC 3339/,
+  );
+  expect(await detailOf("2026-11-20T16:00:00Z", true)).toMatch(/most likely it is local time: .*SENSOR_TIME_ZONES/);
+  expect(await detailOf("2026-11-20T16:00:00Z")).not.toContain("local");
+  expect(await detailOf("2026-11-25T16:00:00Z", true)).not.toContain("local");
+});
+
 test("other requests get their turn while many or large records are validated", async () => {
   const turnsDuring = async (count: number, bytes: Buffer) => {
     let turns = 0;
