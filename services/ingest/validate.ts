@@ -110,7 +110,7 @@ function unwrap({ bytes, value, format }: IncomingRecord, rejection: Rejection, 
 function explain(rejection: Rejection, record: IncomingRecord, value: unknown, now: number): Rejection {
   const { reason, detail } = rejection;
   if (reason === "in-the-future" && record.isZoneless && isWithinZones(value, now)) {
-    return { reason, detail: `${detail}; most likely it is local time: ${ZONE_REMEDY}` };
+    return { reason, detail: `most likely it is local time: ${ZONE_REMEDY} (${detail})` };
   }
   if (reason !== "invalid-observation") return rejection;
   // Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them.

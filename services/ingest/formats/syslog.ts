@@ -55,11 +55,10 @@ export function readSyslogHead(line: string): SyslogHead {
     return { time: named(time), host: named(host), end: head.length };
   }
   const start = PRIORITY.exec(line)?.[0].length ?? 0;
-  const bracketed = matchAt(DMESG, line, start) ?? matchAt(PROXMOX, line, start);
-  if (bracketed !== null) return { time: bracketed[1], host: undefined, end: start + bracketed[0].length };
   const time = matchAt(TIME, line, start)?.[0];
-  if (time === undefined) return { time: undefined, host: undefined, end: start };
-  return { time, ...readHost(line, start + time.length, time) };
+  if (time !== undefined) return { time, ...readHost(line, start + time.length, time) };
+  const hostless = matchAt(DMESG, line, start) ?? matchAt(PROXMOX, line, start);
+  return { time: hostless?.[1], host: undefined, end: start + (hostless?.[0].length ?? 0) };
 }
 
 function readHost(line: string, start: number, time: string): Omit<SyslogHead, "time"> {
