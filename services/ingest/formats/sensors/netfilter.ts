@@ -1,7 +1,8 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { toObservation } from "../draft.ts";
-import type { Decoded, DecodeOptions, IgnoredReason, LogFormat } from "../format.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { readSyslogHead } from "../syslog.ts";
+import { icmpAnswer } from "./monitors/icmp.ts";
 
 const SOURCE = /\bSRC=(\S*)( DST=[\da-fA-F.:]+ )?/;
 /** A prefix that ends without a blank touches them. */
@@ -65,7 +66,7 @@ function decodePacket(line: string, options: DecodeOptions): Decoded {
   const [sourcePort, destinationPort] = isIcmp
     ? []
     : [portOf(text, FIELD.sourcePort), portOf(text, FIELD.destinationPort)];
-  const answer = isIcmp ? icmpAnswer(text) : tcpAnswer(transport, text, { sourcePort, destinationPort });
+  const answer = isIcmp ? icmpAnswer(icmpTypeOf(text)) : tcpAnswer(transport, text, { sourcePort, destinationPort });
   if (answer !== undefined) return { ignored: answer };
   const { time, host, end } = readSyslogHead(line);
   const prefixEnd = interfaces?.index ?? packet.index;
@@ -94,6 +95,11 @@ function portOf(packet: string, field: RegExp): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
+function icmpTypeOf(packet: string): number | undefined {
+  const text = FIELD.icmpType.exec(packet)?.[1];
+  return text === undefined ? undefined : Number(text);
+}
+
 function cutOff(line: string): Rejection {
   return {
     reason: "invalid-observation",
@@ -101,20 +107,9 @@ function cutOff(line: string): Rejection {
   };
 }
 
-/** Unreachable, quench, redirect, time exceeded and parameter problem. */
-const ICMP_ERRORS: ReadonlySet<number> = new Set([3, 4, 5, 11, 12]);
-/** To an echo, a timestamp, an information and a mask request. */
-const ICMP_REPLIES: ReadonlySet<number> = new Set([0, 14, 16, 18]);
-
-/** Why a packet of ICMP begins nothing: it answers one of ours, or a forged one that bore our address. */
-function icmpAnswer(packet: string): IgnoredReason | undefined {
-  const type = Number(FIELD.icmpType.exec(packet)?.[1]);
-  return ICMP_ERRORS.has(type) ? "icmp-error" : ICMP_REPLIES.has(type) ? "answer" : undefined;
-}
-
 type Ports = { readonly sourcePort: number | undefined; readonly destinationPort: number | undefined };
 
-/** The same of TCP. Without flags, or with those of a stealth scan (none, FIN PSH URG), it counts. */
+/** Why a packet of TCP begins nothing. Without flags, or with those of a stealth scan (none, FIN PSH URG), it counts. */
 function tcpAnswer(transport: string, packet: string, { sourcePort = 0, destinationPort = 0 }: Ports) {
   if (transport !== "TCP" && transport !== "6") return undefined;
   if (FLAG.rst.test(packet)) return "answer";
