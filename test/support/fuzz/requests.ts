@@ -105,7 +105,8 @@ function bodiesOf(operation: DescribedOperation, described: Described) {
     const none = fc.constant<Payload | undefined>(undefined);
     return { plain: none, odd: none };
   }
-  if (hasOwnFormat(operation)) return sensorBodies(operation.path !== "/");
+  if (operation.id === "postObservationLines") return sensorBodies("lines");
+  if (hasOwnFormat(operation)) return sensorBodies(operation.path === "/" ? "array" : "events");
   const { anyOf } = described.resolve(operation.body);
   if (anyOf?.[0] !== undefined) return intakeBodies(anyOf[0], described);
   return listBodies(described.of(operation.body));

@@ -13,14 +13,21 @@ const RECORDS = [
   JSON.stringify({ type: "Tanner", "@timestamp": seen.timestamp, src_ip: "45.9.9.2", dest_port: 80, path: "/?a=1" }),
   JSON.stringify({ type: "Suricata", "@timestamp": "never", src_ip: "10.0.0.1", event_type: "alert", flow_id: 1 }),
   '{"type":1,"@timestamp":{"$date":[]},"src_ip":{},"t-pot_hostname":"x"}',
+  JSON.stringify({ observed_at: seen.timestamp, sensor_id: "pot", source_ip: "45.9.9.3" }),
   '{"__proto__":{"a":1},"eventid":"cowrie."}',
   "{}",
 ];
 
-/** Bodies with the records of sensors, as T-Pot's Logstash or a Splunk client sends them, and damaged ones. */
-export function sensorBodies(isSplunk: boolean): { plain: fc.Arbitrary<Payload>; odd: fc.Arbitrary<Payload> } {
-  const write = (records: readonly string[]) =>
-    isSplunk ? records.map((record) => `{"event":${record}}`).join("") : `[${records.join(",")}]`;
+/** As T-Pot's Logstash, a Splunk client or a file has the records. */
+const WRITE = {
+  array: (records: readonly string[]) => `[${records.join(",")}]`,
+  events: (records: readonly string[]) => records.map((record) => `{"event":${record}}`).join(""),
+  lines: (records: readonly string[]) => records.join("\n"),
+};
+
+/** Bodies with the records of sensors, and damaged ones. */
+export function sensorBodies(shape: keyof typeof WRITE): { plain: fc.Arbitrary<Payload>; odd: fc.Arbitrary<Payload> } {
+  const write = WRITE[shape];
   const plain = fc.array(fc.constantFrom(...RECORDS), { minLength: 1, maxLength: 6, size: "max" }).map(
     (records): Payload => ({
       bytes: Buffer.from(write(records)),

@@ -196,9 +196,14 @@ function opensArray(bytes: Buffer, start: number, lineEnd: number): boolean | un
   }
 }
 
-/** Whether an object may begin right behind the end of another one. */
-function holdsPair(bytes: Buffer): boolean {
-  return bytes.includes("}{") || bytes.includes("} {");
+/** Whether an object may begin on the line on which another one ends. */
+export function holdsPair(bytes: Buffer): boolean {
+  for (let end = bytes.indexOf(CLOSE_BRACE); end >= 0; end = bytes.indexOf(CLOSE_BRACE, end + 1)) {
+    let next = end + 1;
+    while (bytes[next] !== NEWLINE && isSpace(bytes[next])) next++;
+    if (bytes[next] === OPEN_BRACE) return true;
+  }
+  return false;
 }
 
 /** Whether a value that ends with this byte may go on behind it. */

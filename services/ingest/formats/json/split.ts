@@ -2,7 +2,7 @@ import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE } from "@noisefloor/domain/observation/schema.ts";
 import { runInTurns } from "@noisefloor/domain/time/own-turn.ts";
 import { countElements, countValues } from "./count-elements.ts";
-import { createCutState, cutting, skipPadding } from "./cut.ts";
+import { createCutState, cutting, holdsPair, skipPadding } from "./cut.ts";
 import { parseJson, rejectOversize } from "./parse.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "./scan.ts";
 import { skipSpace, skipSpaceBack } from "./tokens.ts";
@@ -50,7 +50,7 @@ export function mostRecordsIn(message: Buffer): number {
   /** The first byte of a line that is no white space. */
   let first = start;
   // Several may stand on a line: objects one after the other, an array, the hits of a search answer.
-  let isOneALine = !bytes.includes("}{") && !bytes.includes("} {") && !bytes.includes('"hits"');
+  let isOneALine = !holdsPair(bytes) && !bytes.includes('"hits"');
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
     if (++records === MAX_OBSERVATIONS_PER_MESSAGE) return records;
     if (at >= first) first = skipPadding(bytes, at + 1);
