@@ -48,9 +48,9 @@ export function mostRecordsIn(message: Buffer): number {
   if (bytes[start] === OPEN_BRACKET) return countElements(bytes, start, MAX_OBSERVATIONS_PER_MESSAGE);
   let records = 1;
   /** The first byte of a line that is no white space. */
-  let first = start;
+  let first = skipPadding(bytes, start);
   // Several may stand on a line: objects one after the other, an array, the hits of a search answer.
-  let isOneALine = !holdsPair(bytes) && !bytes.includes('"hits"');
+  let isOneALine = bytes[first] !== OPEN_BRACKET && !holdsPair(bytes) && !bytes.includes('"hits"');
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
     if (++records === MAX_OBSERVATIONS_PER_MESSAGE) return records;
     if (at >= first) first = skipPadding(bytes, at + 1);
