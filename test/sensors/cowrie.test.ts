@@ -1,16 +1,8 @@
 import { join } from "node:path";
 import getPort from "get-port";
 import { expect, test } from "vitest";
-import {
-  fromScanner,
-  installPython,
-  makeFolder,
-  readLog,
-  replayLog,
-  runProgram,
-  SCANNER,
-  startSensor,
-} from "./sensor.ts";
+import { installPython, runProgram } from "../support/programs.ts";
+import { fromScanner, makeFolder, readLog, replayLog, SCANNER, startSensor } from "./sensor.ts";
 
 const PACKAGES = ["cowrie==3.1.4", "paramiko==4.0.0"];
 

@@ -4,9 +4,10 @@ import getPort from "get-port";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
+import { installPython, runProgram } from "../support/programs.ts";
 import { ingestOf } from "../support/worlds/consuming-world.ts";
 import { createWorld } from "../support/worlds/world.ts";
-import { installPython, makeFolder, runProgram, SCANNER, startSensor } from "./sensor.ts";
+import { makeFolder, SCANNER, startSensor } from "./sensor.ts";
 
 const CHANNEL = "cowrie.sessions";
 const PUBLISH = `

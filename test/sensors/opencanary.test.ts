@@ -1,16 +1,8 @@
 import { dirname, join } from "node:path";
 import getPort from "get-port";
 import { expect, test } from "vitest";
-import {
-  fromScanner,
-  installPython,
-  makeFolder,
-  readLog,
-  replayLog,
-  runProgram,
-  SCANNER,
-  startSensor,
-} from "./sensor.ts";
+import { installPython, runProgram } from "../support/programs.ts";
+import { fromScanner, makeFolder, readLog, replayLog, SCANNER, startSensor } from "./sensor.ts";
 
 const START = `
 import sys

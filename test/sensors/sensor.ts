@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { expect, onTestFinished } from "vitest";
@@ -10,34 +9,6 @@ import { eventually } from "../support/eventually.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
 import { environmentOf } from "../support/worlds/ingest-process.ts";
 import { createWorld } from "../support/worlds/world.ts";
-
-/** Runs a program to its end. @throws what it said when it ended with another code than 0. */
-export function runProgram(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  return new Promise((settle, fail) => {
-    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-    let [output, said] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-    child.once("error", fail);
-    child.once("close", (code) => {
-      if (code === 0) settle(output);
-      else fail(new Error(`${program} ended with ${code}: ${(said + output).slice(-4_000)}`));
-    });
-  });
-}
-
-/** Installs packages once, into an environment of their own. @returns its Python. */
-export async function installPython(name: string, packages: readonly string[]): Promise<string> {
-  const folder = join(homedir(), ".cache/noisefloor", name);
-  const [python, isDone] = [join(folder, "bin/python"), join(folder, "is-installed")];
-  if (existsSync(isDone)) return python;
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await runProgram("python3", ["-m", "venv", folder]);
-  await runProgram(python, ["-m", "pip", "install", "--quiet", ...packages]);
-  await writeFile(isDone, "");
-  return python;
-}
 
 /** Writes a sensor's files into a new folder. @returns that folder, which the test's end removes. */
 export async function makeFolder(files: Readonly<Record<string, string>>): Promise<string> {

@@ -71,8 +71,8 @@ export type SensorActivity = z.infer<typeof activitySchema>;
 
 /**
  * SQL: whether a row is shown to those who see some workspaces. Records of no workspace are shown with the empty one. A
- * rejected record without a key is of no workspace: of a sensor that writes to one which is not shown, it would give away
- * the name.
+ * rejected record without a key is of no workspace: of a sensor that writes to one which is not shown, it would give
+ * away the name.
  * @param workspaces SQL: a list or an array.
  * @param since SQL: which rows say where a sensor writes to; all, if left out.
  */

@@ -10,8 +10,8 @@ export function isIpv6(text: string): boolean {
 }
 
 /**
- * The IPv4 address that an IPv6 one maps, in any spelling: `::ffff:8.8.8.8`, `::ffff:808:808`, `0:0:0:0:0:FFFF:808:808`.
- * Undefined for any other text, also for `::8.8.8.8`, which maps none.
+ * The IPv4 address that an IPv6 one maps, in any spelling: `::ffff:8.8.8.8`, `::ffff:808:808`,
+ * `0:0:0:0:0:FFFF:808:808`. Undefined for any other text, also for `::8.8.8.8`, which maps none.
  */
 export function mappedIpv4(text: string): string | undefined {
   // ipaddr.js reads ::8.8.8.8 as ::ffff:8.8.8.8.

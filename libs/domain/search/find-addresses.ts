@@ -16,9 +16,9 @@ export const NOT_LOOKED_UP = {
 } as const;
 
 /**
- * The distinct addresses, networks and failed attempts at them in any text, in its order: a list, a log, the header of a
- * mail, URLs, also where the dots are in brackets. In a list, everything else in it is a failed attempt, too; in prose
- * and logs other words are not.
+ * The distinct addresses, networks and failed attempts at them in any text, in its order: a list, a log, the header of
+ * a mail, URLs, also where the dots are in brackets. In a list, everything else in it is a failed attempt, too; in
+ * prose and logs other words are not.
  */
 export function findAddresses(pasted: string): readonly Entry[] {
   const text = toPlainText(pasted);
@@ -62,8 +62,8 @@ function findMatches(text: string): Match[] {
 }
 
 /**
- * Numbers that are a version or a host's name: `Chrome/120.0.0.0`, `openssl-1.1.1.1`, `v1.2.3.4`, `4.3.2.1.in-addr.arpa`.
- * After a slash an address has a port, as Java writes it: `host/1.2.3.4:80`.
+ * Numbers that are a version or a host's name: `Chrome/120.0.0.0`, `openssl-1.1.1.1`, `v1.2.3.4`,
+ * `4.3.2.1.in-addr.arpa`. After a slash an address has a port, as Java writes it: `host/1.2.3.4:80`.
  */
 function isPartOfName(before: string, after: string): boolean {
   if (/\w$|\w\.$|[A-Za-z_]-$/.test(before)) return true;

@@ -19,8 +19,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The zone of a name that satisfies {@link isTimeZone}. Of a time that comes twice, when clocks are set back, the earlier
- * one counts; one that is skipped, when they are set forward, counts as if they had not been.
+ * The zone of a name that satisfies {@link isTimeZone}. Of a time that comes twice, when clocks are set back, the
+ * earlier one counts; one that is skipped, when they are set forward, counts as if they had not been.
  */
 export function timeZone(name: string): TimeZone {
   const offsetAt = offsets(name);

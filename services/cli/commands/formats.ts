@@ -36,7 +36,7 @@ export const define: DefineCommand = (formats, createContext) => {
     .description("check a field map and read records with it; exit code 1 when one is rejected or none is accepted")
     .argument("<map>", "the field map, a YAML file")
     .argument("[file...]", "files of records, as the sensor writes them")
-    .option("--limit <n>", "show so many records; all are counted", positiveInteger, 20)
+    .option("--limit <n>", "how many records are shown; all are counted", positiveInteger, 20)
     .option("--json", "as JSON", false)
     .addHelpText("after", TEST_HELP)
     .action(async (map: string, files: string[], options: TestOptions) =>
@@ -50,7 +50,7 @@ type TestOptions = OutputOptions & { readonly limit: number };
 type Outcome = {
   readonly record: string;
   readonly outcome: string;
-  /** Its observation as JSON, or why it is none. */
+  /** The observation, or the reason why the record was ignored or rejected. */
   readonly result: unknown;
 };
 

@@ -10,8 +10,9 @@ const IN_BRACKETS = /^\/?\[([^\]]*)\](?::(\d{1,5}))?$/;
 const WITH_PORT = /^\/?([\da-f:.]*\.\d+):(\d{1,5})$/i;
 
 /**
- * Splits what a sensor writes for an address: an IPv4 address that is mapped into IPv6, in any spelling, becomes itself; a
- * port behind it and an IPv6 zone index like `%eth0` are no part of it. Any other text is the address as it is.
+ * Splits what a sensor writes for an address: an IPv4 address that is mapped into IPv6, in any spelling, becomes
+ * itself; a port behind it and an IPv6 zone index like `%eth0` are no part of it. Any other text is the address as it
+ * is.
  */
 export function splitAddress(text: string): AddressAndPort {
   if (isIpv4(text)) return { address: text };

@@ -27,8 +27,8 @@ export type DecodeOptions = {
 };
 
 /**
- * Why a record is known to be no observation. Whatever else a format cannot read is rejected: only these are counted and
- * forgotten. Metrics and responses contain the names: never change a meaning.
+ * Why a record is known to be no observation. Whatever else a format cannot read is rejected: only these are counted
+ * and forgotten. Metrics and responses contain the names: never change a meaning.
  */
 export const IGNORED = {
   "about-sensor": "the sensor reports about itself: statistics, a listening socket, its start or stop",

@@ -45,8 +45,8 @@ const FACILITY =
 const HOST = /^(?!\d+(?:\.\d+)?$|\d\d:\d\d:)[\p{L}\d_][\p{L}\d_.:%-]*$/u;
 
 /**
- * Reads the head of a line of a system log, in the spellings of RFC 3164, RFC 5424, rsyslog, journalctl, dmesg, BusyBox,
- * OpenWrt and Proxmox, with or without a priority.
+ * Reads the head of a line of a system log, in the spellings of RFC 3164, RFC 5424, rsyslog, journalctl, dmesg,
+ * BusyBox, OpenWrt and Proxmox, with or without a priority.
  */
 export function readSyslogHead(line: string): SyslogHead {
   const structured = RFC5424.exec(line);

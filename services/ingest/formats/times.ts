@@ -7,8 +7,8 @@ export type TimeOptions = {
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /**
-   * Milliseconds since 1970 UTC: a time without a year is of the last year in which it is no later. Left out, a day from
-   * now, for clocks and zones that differ.
+   * Milliseconds since 1970 UTC: a time without a year is of the last year in which it is no later. Left out, a day
+   * from now, for clocks and zones that differ.
    */
   readonly latestTime?: number | undefined;
 };
@@ -76,8 +76,8 @@ export type ReadTime = {
 };
 
 /**
- * Reads a sensor's time. A number counts seconds, milliseconds, microseconds or nanoseconds since 1970; a MongoDB export
- * wraps its times.
+ * Reads a sensor's time. A number counts seconds, milliseconds, microseconds or nanoseconds since 1970; a MongoDB
+ * export wraps its times.
  * @param zone the zone of a time that names none; left out, it is UTC.
  */
 export function readTime(value: unknown, options: TimeOptions, zone?: TimeZone | undefined): ReadTime {

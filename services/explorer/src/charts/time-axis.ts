@@ -8,8 +8,8 @@ export const TIME_STEPS = [
 ];
 
 /**
- * The labels of some times, in seconds since 1970: the time of day, or from steps of a day on the date. A second line has
- * the date or the year where it differs from that of the label before. UTC, in whatever time zone the browser is.
+ * The labels of some times, in seconds since 1970: the time of day, or from steps of a day on the date. A second line
+ * has the date or the year where it differs from that of the label before. UTC, in whatever time zone the browser is.
  */
 export function formatTimes(times: readonly number[], step: number): string[] {
   return times.map((time, n) => {

@@ -13,8 +13,8 @@ export type Column<Row> = {
 type Order = { readonly heading: string; readonly isDescending: boolean };
 
 /**
- * The rows as the reader sorts them, with the table's head, whose headings are buttons; until one is used, the rows are as
- * they came.
+ * The rows as the reader sorts them, with the table's head, whose headings are buttons; until one is used, the rows are
+ * as they came.
  */
 export function useSorted<Row>(
   rows: readonly Row[],

@@ -226,7 +226,7 @@ fields: {observed_at: at, source_ip: from, username: user}`;
 });
 
 describe("a faulty field map", () => {
-  test("is told all of its errors at once", () => {
+  test("has all its errors listed in one run", () => {
     expect(problemsOf("name: X\nfields: {sensor_id: s, nonsense: n}\nignore: [{reason: boring, when: {}}]")).toEqual([
       expect.stringMatching(/^name: takes lower-case letters/),
       expect.stringMatching(/^ignore\.0\.reason: /),

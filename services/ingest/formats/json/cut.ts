@@ -181,8 +181,8 @@ function* skippingPadding(bytes: Buffer, start: number): Generator<void, number>
 }
 
 /**
- * Whether a bracket opens an array of records; undefined when the bytes end before that is known. Kernels write the time
- * in brackets.
+ * Whether a bracket opens an array of records; undefined when the bytes end before that is known. Kernels write the
+ * time in brackets.
  */
 function opensArray(bytes: Buffer, start: number, lineEnd: number): boolean | undefined {
   const next = skipSpace(bytes, start + 1);

@@ -44,10 +44,10 @@ export function endOfValue(bytes: Buffer, start: number): number {
 }
 
 /**
- * As {@link endOfValue}, of a value of any size: yields after every {@link BYTES_AT_ONCE}. Where there is none it returns
- * a negative number, `~position` of the byte at which that is known; that may be the end of the bytes. It accepts exactly what
- * JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for gigabytes of objects.
- * What it keeps is one bit for each open bracket.
+ * As {@link endOfValue}, of a value of any size: yields after every {@link BYTES_AT_ONCE}. Where there is none it
+ * returns a negative number, `~position` of the byte at which that is known; that may be the end of the bytes. It
+ * accepts exactly what JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for
+ * gigabytes of objects. What it keeps is one bit for each open bracket.
  */
 export function* readingValue(bytes: Buffer, start: number, onItem?: OnItem): Generator<void, number> {
   /** The innermost open brackets, the last in the lowest bit: 1 is a brace. Those around them wait in `outer`. */

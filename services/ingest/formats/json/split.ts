@@ -14,8 +14,8 @@ const KERNEL_TIME = /^\[(?: *\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:
 
 /**
  * Splits a payload into its records: JSON objects written over any lines, a JSON array, NDJSON, lines of text, the hits
- * of a search answer. Each record keeps the very bytes it came in, for its dead letter. Nothing is parsed yet, so that a payload with too many records costs little: it is
- * rejected for that whatever follows them.
+ * of a search answer. Each record keeps the very bytes it came in, for its dead letter. Nothing is parsed yet, so that
+ * a payload with too many records costs little: it is rejected for that whatever follows them.
  * @returns the records, or why the payload as a whole cannot be split.
  */
 export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | Rejection {

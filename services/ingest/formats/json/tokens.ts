@@ -34,8 +34,8 @@ export function skipSpaceBack(bytes: Buffer, start: number, end: number): number
 }
 
 /**
- * The position of the quote that ends a string; one from `limit` on when it ends later; when it is no string, a negative
- * number: `~position` of what cannot stand there.
+ * The position of the quote that ends a string; one from `limit` on when it ends later; when it is no string, a
+ * negative number: `~position` of what cannot stand there.
  */
 export function endOfText(bytes: Buffer, start: number, limit: number): number {
   for (let at = start; at < limit; at++) {

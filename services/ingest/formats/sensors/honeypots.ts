@@ -7,7 +7,8 @@ import { readPythonDict } from "./python-literal.ts";
 const SIGNS = "server (like ssh_server), action, dest_port and src_ip";
 
 /**
- * The package `honeypots` of PyPI. Its files hold a Python dict a line, without a time, or JSON; what it prints is JSON.
+ * The package `honeypots` of PyPI. Its files hold a Python dict a line, without a time, or JSON; what it prints is
+ * JSON.
  */
 export const honeypots: LogFormat = {
   name: "honeypots",

@@ -79,8 +79,8 @@ type Node = {
 };
 
 /**
- * Looks for records inside of what is none: in the members of an object, in texts of JSON, behind a syslog head, in lists.
- * The nearest to the outside counts.
+ * Looks for records inside of what is none: in the members of an object, in texts of JSON, behind a syslog head, in
+ * lists. The nearest to the outside counts.
  */
 export function findWrapped(
   outer: Fields | string,

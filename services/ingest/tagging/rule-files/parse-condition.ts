@@ -9,7 +9,8 @@ class ConditionError extends Error {
 }
 
 /**
- * Reads Sigma's `condition`: names of selections, `and`, `or`, `not`, brackets, `1 of name*` (or `any of`), `all of them`.
+ * Reads Sigma's `condition`: names of selections, `and`, `or`, `not`, brackets, `1 of name*` (or `any of`), `all of
+ * them`.
  * @param selections by name; those that were reported as wrong are undefined.
  * @returns undefined when it was reported as wrong.
  */

@@ -17,8 +17,8 @@ const TARGET = { dst_ip: "dest_ip", dst_port: "dest_port" };
 const HTTP = { ...TARGET, request: "request_method", user_agent: "http_user_agent", url: "http.url" };
 
 /**
- * By T-Pot's `type` in lower case: its types of August 2026. What Logstash adds (`dest_port` of some, `geoip`, `ip_rep`,
- * `t-pot_*`) and removes (times, once they are in `@timestamp`) needs no entry.
+ * By T-Pot's `type` in lower case: its types of August 2026. What Logstash adds (`dest_port` of some, `geoip`,
+ * `ip_rep`, `t-pot_*`) and removes (times, once they are in `@timestamp`) needs no entry.
  */
 export const TPOT_CHANGES: ReadonlyMap<string, Changes> = new Map<string, Changes>(
   Object.entries({

@@ -25,9 +25,9 @@ export function flowSession(record: Fields, client: "src" | "dest"): string | un
 }
 
 /**
- * The part of a `flow_id` that says when the flow began. Since version 7 that is the 19 bits above the lower 32 (seconds
- * modulo 8, the lower 16 bits of the microseconds), before it the lower 31 (seconds modulo 32768, likewise); the rest is
- * a hash with a seed that is new at each run. Smaller numbers are nobody's `flow_id` but a writer's own.
+ * The part of a `flow_id` that says when the flow began. Since version 7 that is the 19 bits above the lower 32
+ * (seconds modulo 8, the lower 16 bits of the microseconds), before it the lower 31 (seconds modulo 32768, likewise);
+ * the rest is a hash with a seed that is new at each run. Smaller numbers are nobody's `flow_id` but a writer's own.
  */
 function startMark(flow: string, record: Fields): string | undefined {
   const id = /^\d{10,16}$/.test(flow) ? Number(flow) : 0;

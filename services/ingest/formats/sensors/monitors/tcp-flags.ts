@@ -7,8 +7,8 @@ export const ACK = 0x10;
 export const URG = 0x20;
 
 /**
- * Whether packets with these flags together only answer: a SYN-ACK, or RST or FIN without a SYN. FIN with PSH and URG is
- * a scan, and ACK or no flag at all may be one.
+ * Whether packets with these flags together only answer: a SYN-ACK, or RST or FIN without a SYN. FIN with PSH and URG
+ * is a scan, and ACK or no flag at all may be one.
  * @param packets how many packets the flags are of: a SYN and an ACK of two packets look like one SYN-ACK
  */
 export function isTcpAnswer(flags: number, packets = 1): boolean {
