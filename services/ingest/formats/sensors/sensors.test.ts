@@ -59,6 +59,14 @@ describe("a record of a sensor", () => {
   });
 });
 
+test.each(["__proto__", "constructor", "toString", "valueOf"])("an event or a log may be called %s", async (name) => {
+  const eve = { event_type: name, flow_id: 77, timestamp: "2026-11-20T13:00:00Z", src_ip: "45.83.64.2", proto: "TCP" };
+  const log = { _path: name, ts: 1_795_179_600, uid: "C1", "id.orig_h": "45.83.64.2", "id.resp_p": 22 };
+  for (const record of [eve, log]) {
+    expect((await readContent(JSON.stringify(record)))[0]?.value).toMatchObject({ source_ip: "45.83.64.2" });
+  }
+});
+
 test("where a tunnel leads is not the port of the honeypot", async () => {
   const request = { eventid: "cowrie.direct-tcpip.request", src_ip: "45.83.64.1", src_port: 5555, session: "ab12" };
   const target = { dst_ip: "198.51.100.25", dst_port: 25, timestamp: "2026-11-20T13:00:02Z", sensor: "pot" };

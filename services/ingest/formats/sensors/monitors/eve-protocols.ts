@@ -26,7 +26,7 @@ export function eveApplication(record: Fields, event: string): string | undefine
 
 /** What an event of a protocol says of its client. Alerts repeat such members: logins are counted by the events alone. */
 export function readProtocol(record: Fields, event: string): Partial<Draft> | undefined {
-  return PROTOCOLS[event]?.(objectAt(record, event));
+  return Object.hasOwn(PROTOCOLS, event) ? PROTOCOLS[event]?.(objectAt(record, event)) : undefined;
 }
 
 const PROTOCOLS: Readonly<Record<string, (protocol: Fields) => Partial<Draft>>> = {

@@ -107,7 +107,7 @@ const commandOf = (...words: readonly (string | undefined)[]): Partial<Draft> =>
 /** What a log's record says of its source, beyond what all logs have. */
 export function readLog(record: Fields, log: string | undefined): Partial<Draft> {
   if (log === undefined) return loginOf(wordAt(record, "username", "user"), wordAt(record, "password"));
-  return LOGS[log]?.(record) ?? {};
+  return (Object.hasOwn(LOGS, log) ? LOGS[log]?.(record) : undefined) ?? {};
 }
 
 const LOGS: Readonly<Record<string, (record: Fields) => Partial<Draft>>> = {
