@@ -44,6 +44,14 @@ const cowrie: Counter = {
   },
 };
 
+/** ICMP types by which a host or a router answers: unreachable, source quench, redirect, time exceeded, bad parameter. */
+const ICMP_ERRORS: readonly unknown[] = [3, 4, 5, 11, 12];
+/** Whether a record is an answer, whatever its addresses are. */
+const isEveAnswer = ({ proto, icmp_type, dns, sip }: Fields) =>
+  (proto === "ICMP" && ICMP_ERRORS.includes(icmp_type)) ||
+  (isFields(dns) && dns.type !== "query") ||
+  (isFields(sip) && "code" in sip && !("method" in sip));
+
 /**
  * The client of a record: its source, or the other end of what the sensor or a container of its own answered from a
  * service's port. An alert or a file from a service's port to a client's of ours answers ours.
@@ -55,7 +63,7 @@ const eve: Counter = {
   contact: (record, isOwn) => {
     const { event_type, src_ip, src_port, dest_ip, dest_port } = record;
     const event = String(event_type);
-    if (event === "stats" || (event === "dns" && inner(record.dns).type !== "query")) return undefined;
+    if (event === "stats" || isEveAnswer(record)) return undefined;
     const isOurs = (address: unknown) => isOwn(String(address)) || isInside(String(address));
     const [from, to] = [Number(src_port), Number(dest_port)];
     if (!isOurs(src_ip)) {
