@@ -11,7 +11,7 @@ export async function* readRecordsOf(
   options: DecodeOptions,
 ): AsyncGenerator<FileRecord> {
   const decode = openDecoder(formats, options);
-  for await (const bytes of cutStream(stream)) yield* decode(bytes);
+  for await (const bytes of cutStream(stream)) for (const record of decode(bytes)) yield record;
 }
 
 /** The records of a stream as the bytes that they came in. It keeps one record in memory, 4 MiB of it at most. */
@@ -19,15 +19,15 @@ export async function* cutStream(stream: Readable): AsyncGenerator<Buffer> {
   const state = createCutState();
   let isFirst = true;
   let rest: Buffer = Buffer.alloc(0);
-  function* cut(bytes: Buffer, isEnd: boolean): Generator<Buffer> {
+  const cut = (bytes: Buffer, isEnd: boolean): readonly Buffer[] => {
     const records: Buffer[] = [];
     const cuts = cutting(bytes, state, isEnd, (record) => records.push(record) > 0);
     let piece = cuts.next();
     while (!piece.done) piece = cuts.next();
     rest = bytes.subarray(piece.value);
     state.brokenAt = Math.max(0, state.brokenAt - piece.value);
-    yield* records;
-  }
+    return records;
+  };
   for await (const chunk of stream) {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
     const whole = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
@@ -36,8 +36,8 @@ export async function* cutStream(stream: Readable): AsyncGenerator<Buffer> {
       rest = whole;
       continue;
     }
-    yield* cut(isFirst ? withoutByteOrderMark(whole) : whole, false);
+    for (const record of cut(isFirst ? withoutByteOrderMark(whole) : whole, false)) yield record;
     isFirst = false;
   }
-  yield* cut(isFirst ? withoutByteOrderMark(rest) : rest, true);
+  for (const record of cut(isFirst ? withoutByteOrderMark(rest) : rest, true)) yield record;
 }
