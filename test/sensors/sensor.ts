@@ -55,12 +55,14 @@ export const fromScanner = (log: string) =>
 
 const storedQuery = defineQuery({
   name: "test-sensor-stored",
-  sql: `SELECT toString(source_ip) AS source, sensor_id AS sensor, transport, application, destination_port AS port,
+  sql: `SELECT toFloat64(toUnixTimestamp64Milli(observed_at)) AS at, toString(source_ip) AS source, sensor_id AS sensor, transport, application, destination_port AS port,
       arrayMap(pair -> concat(pair.username, '/', pair.password), credentials) AS logins, login_attempts AS attempts, commands,
       http_method AS method, http_path AS path, http_user_agent AS agent, ssh_banner AS banner, ssh_hassh AS hassh,
       labels FROM observations FINAL ORDER BY observed_at, port`,
   params: z.object({}),
   row: z.object({
+    /** Milliseconds since 1970. */
+    at: z.number(),
     source: z.string(),
     sensor: z.string(),
     transport: z.string(),

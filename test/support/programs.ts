@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -27,13 +27,68 @@ export function runProgram(
 
 /** Installs packages once, into an environment of their own. @returns its Python. */
 export async function installPython(name: string, packages: readonly string[]): Promise<string> {
+  const folder = await installOnce(name, async (empty) => {
+    await runProgram("python3", ["-m", "venv", empty]);
+    await runProgram(join(empty, "bin/python"), ["-m", "pip", "install", "--quiet", ...packages]);
+  });
+  return join(folder, "bin/python");
+}
+
+/**
+ * Unpacks packages of a release of Debian once, with all that they need, libc too: nothing of the machine but `apt-get`
+ * takes part, and nothing is installed on it. @returns a function that runs one of their programs, and their folder.
+ */
+export async function unpackDebian(name: string, release: string, packages: readonly string[]) {
+  const folder = await installOnce(name, async (empty) => {
+    const [sources, status] = [join(empty, "sources"), join(empty, "status")];
+    const [lists, cache] = [join(empty, "lists"), join(empty, "cache")];
+    await mkdir(`${lists}/partial`, { recursive: true });
+    await mkdir(`${cache}/archives/partial`, { recursive: true });
+    await writeFile(status, "");
+    await writeFile(sources, await archiveOf(release));
+    const places = [
+      `Dir::Etc::sourcelist=${sources}`,
+      "Dir::Etc::sourceparts=-",
+      `Dir::State::lists=${lists}`,
+      `Dir::State::status=${status}`,
+      `Dir::Cache=${cache}`,
+      "APT::Install-Recommends=false",
+      "Debug::NoLocking=true",
+    ].flatMap((option) => ["-o", option]);
+    await runProgram("apt-get", [...places, "-qq", "update"]);
+    await runProgram("apt-get", [...places, "-qq", "-y", "--download-only", "install", ...packages]);
+    const archives = await readdir(`${cache}/archives`);
+    for (const archive of archives.filter((file) => file.endsWith(".deb"))) {
+      await runProgram("dpkg", ["-x", `${cache}/archives/${archive}`, join(empty, "root")]);
+    }
+    await Promise.all([lists, cache].map((part) => rm(part, { recursive: true })));
+  });
+  const root = join(folder, "root");
+  const machine = (await readdir(join(root, "usr/lib"))).find((file) => file.endsWith("-linux-gnu")) ?? "";
+  const libraries = join(root, "usr/lib", machine);
+  const loader = (await readdir(libraries)).find((file) => file.startsWith("ld-linux-")) ?? "";
+  const runUnpacked = (program: string, args: readonly string[]) =>
+    runProgram(join(libraries, loader), ["--library-path", libraries, join(root, program), ...args]);
+  return { root, runUnpacked };
+}
+
+/** A line for a list of apt's sources: another release in the archive that this machine's own packages come from. */
+async function archiveOf(release: string): Promise<string> {
+  const filters = ["Created-By: Packages", "Component: main"];
+  const archives = await runProgram("apt-get", ["indextargets", "--format", "$(REPO_URI)", ...filters]);
+  const debian = archives.split("\n").find((url) => /\/debian\/?$/.test(url));
+  if (debian === undefined) throw new Error("the packages of this machine do not come from an archive of Debian");
+  return `deb ${debian} ${release} main\n`;
+}
+
+/** @returns the folder of that name among those that stay, which the function has filled once, to its end. */
+async function installOnce(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(homedir(), ".cache/noisefloor", name);
-  const [python, isDone] = [join(folder, "bin/python"), join(folder, "is-installed")];
-  if (existsSync(isDone)) return python;
+  const isDone = join(folder, "is-installed");
+  if (existsSync(isDone)) return folder;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  await runProgram("python3", ["-m", "venv", folder]);
-  await runProgram(python, ["-m", "pip", "install", "--quiet", ...packages]);
+  await fill(folder);
   await writeFile(isDone, "");
-  return python;
+  return folder;
 }
