@@ -10,7 +10,7 @@ export const readText = (path: string) => readFile(ROOT + path, "utf8");
 export async function listDocuments(): Promise<string[]> {
   const isDocument = (name: string) => name.endsWith(".md");
   const [root, docs] = await Promise.all([readdir(ROOT), readdir(`${ROOT}docs`)]);
-  return [...root.filter(isDocument), ...docs.filter(isDocument).map((name) => `docs/${name}`)];
+  return [...root.filter(isDocument), ...docs.filter(isDocument).map((name) => `docs/${name}`), "examples/README.md"];
 }
 
 /** A document's code blocks, a line each, with continued lines joined, and the rest of it. */
