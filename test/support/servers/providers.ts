@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,7 @@ export type RestartableBroker = {
 
 export type Running<T> = { readonly at: T; readonly stop: () => Promise<void> };
 
+const COMPOSE_FILE = new URL("../../../docker-compose.yml", import.meta.url);
 const BROKER_FOLDER = fileURLToPath(new URL("../../../infra/kafka/broker", import.meta.url));
 export const CONTAINER_TIMEOUT_MS = 120_000;
 
@@ -140,7 +141,7 @@ export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<Click
         name: "a container",
         start: async () => {
           if (!(await hasContainerEngine())) return undefined;
-          const container = await new GenericContainer("clickhouse/clickhouse-server:26.3")
+          const container = await new GenericContainer(await readImage())
             .withEnvironment({ CLICKHOUSE_USER: "tests", CLICKHOUSE_PASSWORD: "tests" })
             .withExposedPorts(8123)
             .withWaitStrategy(Wait.forHttp("/ping", 8123))
@@ -168,4 +169,12 @@ export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<Click
     ],
     "Set CLICKHOUSE_URL, or start Docker, or run on a platform that the embedded engine supports.",
   );
+}
+
+/** The image that users of Docker Compose run. */
+async function readImage(): Promise<string> {
+  const [, image] =
+    /^ {4}image: (clickhouse\/clickhouse-server:\S+)$/m.exec(await readFile(COMPOSE_FILE, "utf8")) ?? [];
+  if (image === undefined) throw new Error("docker-compose.yml names no image of ClickHouse");
+  return image;
 }
