@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
 import { openStore } from "@noisefloor/cli/prepare-store.ts";
@@ -17,7 +16,7 @@ import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
 import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { eventually } from "../support/eventually.ts";
+import { eventually, throughout } from "../support/eventually.ts";
 import { type ClickHouseCluster, startCluster } from "../support/servers/cluster.ts";
 import { testInFull } from "../support/test-in-full.ts";
 import { atVolume } from "../support/volume.ts";
@@ -147,8 +146,7 @@ test("a change of rows ends when every replica has made it, also one that the se
   const waiting = changeRows(world.client, { table: "consumer_lag", change, settings }).then(() => {
     hasEnded = true;
   });
-  await sleep(500);
-  expect([hasEnded, await left()]).toEqual([false, 1]);
+  await throughout(500, async () => expect([hasEnded, await left()]).toEqual([false, 1]));
   await second.command({ query: "SYSTEM START MERGES consumer_lag" });
   await waiting;
   expect(await left()).toBe(0);

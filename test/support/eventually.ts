@@ -1,5 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+/**
+ * Repeats the check for some milliseconds: for what must not happen. Where an event follows of which one can be sure,
+ * wait for that event instead.
+ */
+export async function throughout(ms: number, check: () => Promise<void> | void): Promise<void> {
+  const end = Date.now() + ms;
+  for (; Date.now() < end; await sleep(50)) await check();
+  await check();
+}
+
 /** Repeats the check until it passes. @param within milliseconds, or whether to give the last error at once. */
 export async function eventually<T>(check: () => Promise<T>, within: number | (() => boolean) = 30_000): Promise<T> {
   const start = Date.now();

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
@@ -12,7 +11,7 @@ import { locateLibrary } from "@noisefloor/clickhouse/server/embedded-process.ts
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { eventually } from "../../support/eventually.ts";
+import { eventually, throughout } from "../../support/eventually.ts";
 import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
 
@@ -157,7 +156,7 @@ test("a command that waits for another says so once and can be stopped", async (
   const opening = openClickHouse({ dataDir }, { purpose: "command", signal: stop.signal, onWait: () => waits++ });
   const rejected = expect(opening).rejects.toThrow("stopped while waiting for a command that uses the data directory");
   await eventually(async () => expect(waits).toBe(1));
-  await sleep(1_000);
+  await throughout(1_000, () => expect(waits).toBe(1));
   stop.abort();
   await rejected;
   expect(waits).toBe(1);

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observationLine } from "../../support/builders/observation.ts";
+import { eventually, throughout } from "../../support/eventually.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { testInFull } from "../../support/test-in-full.ts";
@@ -135,8 +135,10 @@ test("a small request without Content-Length reserves no more memory than it nee
   const body = (ip: string) => new Blob([seen(ip)]).stream();
   const chunked = (n: number) =>
     fetch(`http://127.0.0.1:${port}/v1/observations`, { method: "POST", body: body(`45.1.7.${n}`), duplex: "half" });
+  let requests = 0;
+  app.server.on("request", () => requests++);
   const answers = Array.from({ length: 20 }, (_, n) => chunked(n));
-  await sleep(500);
+  await eventually(async () => expect(requests).toBe(20));
   await resume();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
 });
@@ -144,14 +146,15 @@ test("a small request without Content-Length reserves no more memory than it nee
 test("a request whose client has disconnected is not stored later, as it will be sent again", async () => {
   const resume = await blockInserts();
   const url = `${await app.listen({ host: "127.0.0.1", port: 0 })}/v1/observations`;
+  const asked = once(app.server, "request");
   const timeout = AbortSignal.timeout(700);
   await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: timeout })).rejects.toThrow("timeout");
-  await sleep(300);
+  const [{ socket }] = await asked;
+  await eventually(async () => expect(socket.destroyed).toBe(true));
   await resume();
   expect(await post(seen("45.1.6.2"))).toMatchObject({ status: 202 });
-  // The next retry would have happened by now.
-  await sleep(1_500);
-  expect(await addresses()).toEqual(["45.0.0.1", "45.1.6.2"]);
+  // Retries come more often than this.
+  await throughout(1_500, async () => expect(await addresses()).toEqual(["45.0.0.1", "45.1.6.2"]));
 });
 
 test("when a dead letter cannot be stored the good records are not stored either: sent again, they count once", async () => {

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
@@ -7,8 +7,8 @@ import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/ka
 import kafkajs from "kafkajs";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openTransactional } from "../../support/builders/odd-batches.ts";
-import { eventually } from "../../support/eventually.ts";
-import { committedOffsets, freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { eventually, throughout } from "../../support/eventually.ts";
+import { committedOffsets, freshKafka, membersOf, producerOf } from "../../support/worlds/consuming-world.ts";
 import { holdBatches } from "../../support/worlds/held-batches.ts";
 import { silent } from "../../support/worlds/http.ts";
 
@@ -60,7 +60,7 @@ const publish = (text: string) => producer.produce(kafka.topic, [{ key: null, va
 
 /** The error with which the consumer failed, or "alive". */
 const failureOf = (consumer: StreamConsumer) =>
-  Promise.race([consumer.failure.catch((error: unknown) => String(error)), sleep(100).then(() => "alive")]);
+  Promise.race([consumer.failure.catch((error: unknown) => String(error)), setImmediate("alive")]);
 
 test("while the group coordinator is unavailable the consumer restarts, also when the library stops retrying", async () => {
   replaceCalls(BROKERS, "withBroker", 2, async () => null);
@@ -123,8 +123,7 @@ test("a prepared batch that fails while the consumer restarts is delivered again
   });
   handled[0]?.batch.onPrepared();
   await eventually(async () => expect(crashes).toBe(1));
-  // It has left its group by then, and joins it after a second.
-  await sleep(300);
+  await eventually(async () => expect(await membersOf(kafka)).toBe(0));
   handled[0]?.end(lostConnection);
   await eventually(async () => expect(texts()).toEqual(["x", "x"]));
   handled[1]?.end();
@@ -144,7 +143,5 @@ test("a consumer that is stopped during an error does not restart", async () => 
   await publish("x");
   await start();
   await stopped;
-  // A restart would have happened by now.
-  await sleep(1_500);
-  expect([tries, seen, restarts()]).toEqual([1, [], 0]);
+  await throughout(1_500, () => expect([tries, seen, restarts()]).toEqual([1, [], 0]));
 });

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import kafkajs, { type Transaction } from "kafkajs";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { openProducer, openTransactional } from "../../support/builders/odd-batches.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually, throughout } from "../../support/eventually.ts";
 import { committedOffsets, freshKafka } from "../../support/worlds/consuming-world.ts";
 import { type HeldBatch, holdBatches } from "../../support/worlds/held-batches.ts";
 import { silent } from "../../support/worlds/http.ts";
@@ -46,8 +45,7 @@ test("what follows a prepared batch is fetched while it is stored, and committed
   await transaction.commit();
   await eventually(async () => expect(texts()).toEqual(["first", "second"]));
   at(handled, 1).end();
-  await sleep(300);
-  expect(await committedOffsets(kafka)).toEqual([-1]);
+  await throughout(300, async () => expect(await committedOffsets(kafka)).toEqual([-1]));
   first.end();
   // A control record ends the transaction.
   await eventually(async () => expect(await committedOffsets(kafka)).toEqual([3]));
@@ -58,9 +56,7 @@ test("what follows a batch that is not prepared yet is not fetched", async () =>
   onTestFinished(stop);
   await eventually(async () => expect(texts()).toEqual(["first"]));
   await transaction.commit();
-  // By now it would be fetched.
-  await sleep(800);
-  expect(texts()).toEqual(["first"]);
+  await throughout(800, () => expect(texts()).toEqual(["first"]));
   at(handled, 0).end();
   await eventually(async () => expect(texts()).toEqual(["first", "second"]));
 });
@@ -99,9 +95,8 @@ test("what follows such a batch is aborted, and both are fetched again in order"
 test("nothing is committed behind a prepared batch that is not stored, not even past records without messages", async () => {
   const { first, handled, texts } = await prepareFirst();
   await transaction.abort();
-  // By now the library has skipped what the transaction has left.
-  await sleep(800);
-  expect(await committedOffsets(kafka)).toEqual([-1]);
+  // Meanwhile the library skips what the transaction has left.
+  await throughout(800, async () => expect(await committedOffsets(kafka)).toEqual([-1]));
   first.end(lostConnection());
   await eventually(async () => expect(texts()).toEqual(["first", "first"]));
   at(handled, 1).end();
@@ -114,8 +109,7 @@ test("a stop waits until a prepared batch is stored and committed", async () => 
   const stopped = consumer.stop().then(() => {
     isStopped = true;
   });
-  await sleep(300);
-  expect(isStopped).toBe(false);
+  await throughout(300, () => expect(isStopped).toBe(false));
   first.end();
   await stopped;
   expect(await committedOffsets(kafka)).toEqual([1]);

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { type ConsumerOptions, kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../../support/eventually.ts";
+import { eventually, throughout } from "../../support/eventually.ts";
 import { atVolume } from "../../support/volume.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { silent } from "../../support/worlds/http.ts";
@@ -72,9 +71,6 @@ test.each(CASES.slice(0, atVolume(1, 2)))("%s", async (_, [firstId, secondId], i
   expect(again.received.length).toBeGreaterThan(0);
   // A member learns of a rebalance with its next heartbeat, at most three seconds later.
   if (isRebalanced) await eventually(async () => expect(second.rebalances()).toBeGreaterThan(before));
-  else {
-    await sleep(4_000);
-    expect(second.rebalances()).toBe(before);
-  }
+  else await throughout(4_000, () => expect(second.rebalances()).toBe(before));
   await again.consumer.stop();
 });

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { eventually } from "../../support/eventually.ts";
+import { eventually, throughout } from "../../support/eventually.ts";
 import { committedOffsets, freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { holdBatches } from "../../support/worlds/held-batches.ts";
 import { silent } from "../../support/worlds/http.ts";
@@ -30,9 +29,7 @@ test("a partition's next batch is handled while the one before is stored, and is
   onTestFinished(stop);
   await eventually(async () => expect(texts()).toEqual(["0", "1"]));
   handled[1]?.end();
-  // By now it would be committed, and the third handled.
-  await sleep(300);
-  expect([texts(), await committedOffsets(kafka)]).toEqual([["0", "1"], [-1]]);
+  await throughout(300, async () => expect([texts(), await committedOffsets(kafka)]).toEqual([["0", "1"], [-1]]));
   handled[0]?.end();
   await eventually(async () => expect(await committedOffsets(kafka)).toEqual([2]));
   await eventually(async () => expect(texts()).toEqual(TEXTS));
@@ -60,8 +57,7 @@ test("when a batch fails whose predecessor is still handled, the predecessor is 
   onTestFinished(stop);
   await eventually(async () => expect(texts()).toEqual(["0", "1"]));
   handled[1]?.end(new Error("it cannot be stored"));
-  await sleep(300);
-  expect(await committedOffsets(kafka)).toEqual([-1]);
+  await throughout(300, async () => expect(await committedOffsets(kafka)).toEqual([-1]));
   handled[0]?.end();
   await expect(consumer.failure).rejects.toThrow("it cannot be stored");
   expect(handled[0]?.batch.signal.aborted).toBe(false);

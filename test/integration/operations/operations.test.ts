@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { connect as connectTo } from "node:net";
+import { Socket } from "node:net";
 import { Writable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { storeHttpError } from "@noisefloor/cli/store-http-error.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts";
@@ -268,19 +267,20 @@ test("a shutdown waits for open responses, whose errors are our own, but not for
   const metrics = createMetrics();
   const log = pino({ level: "silent" });
   const app = await createHttpApp({ log, metrics, deadlineMs: 20_000 });
+  const stalled = new Socket();
+  const stalledEnded = once(stalled, "close");
   registerOperation(app, slow, async () => {
-    await sleep(7_000);
+    await stalledEnded;
     return [];
   });
   await finishHttpApp(app, { operations: [slow], checks: {}, metrics, log });
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  let requests = 0;
+  app.server.on("request", () => requests++);
   const answer = fetch(`${address}/slow/stop`).then((response) => response.status);
-  const stalled = connectTo(Number(new URL(address).port), "127.0.0.1").resume();
+  stalled.connect(Number(new URL(address).port), "127.0.0.1").resume();
   stalled.write("GET /slow/never HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf");
-  await once(stalled, "connect");
-  await sleep(200);
-  const ended = once(stalled, "close");
+  await eventually(async () => expect(requests).toBe(2));
   await closeHttpApp(app);
   expect(await answer).toBe(200);
-  await ended;
 });

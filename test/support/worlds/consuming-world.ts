@@ -204,6 +204,14 @@ export async function committedOffsets(kafka: KafkaSettings): Promise<number[]> 
   return withAdmin(kafka, (admin) => readCommitted(admin, kafka));
 }
 
+/** The number of the members of a consumer group. */
+export async function membersOf(kafka: KafkaSettings): Promise<number> {
+  return withAdmin(kafka, async (admin) => {
+    const { groups } = await admin.describeGroups([kafka.groupId]);
+    return groups.flatMap(({ members }) => members).length;
+  });
+}
+
 async function readCommitted(admin: Admin, { groupId, topic }: KafkaSettings): Promise<number[]> {
   const [offsets] = await admin.fetchOffsets({ groupId, topics: [topic] });
   return byPartition(offsets?.partitions ?? []);
