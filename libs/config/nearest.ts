@@ -18,7 +18,7 @@ const OTHERS = new Set(["SSL_CERT_FILE"]);
 const PREFIX = /^NOISEFLOOR_/;
 
 /**
- * Finds environment variables that look like settings and are none, as `RETENTION_DAY` does.
+ * Finds environment variables that look like settings but are not, such as `RETENTION_DAY`.
  * @returns their names, each with the setting that was probably meant.
  */
 export function findUnknownVariables(

@@ -21,7 +21,7 @@ export function* chunksOf<T>(
   if (chunk.length > 0) yield chunk;
 }
 
-/** A chunk may be so much larger than wanted, so that no small one is left over. */
+/** How far a chunk may exceed the wanted size, so that no small one is left over. */
 const TOLERANCE = 1.1;
 
 /** Splits a list into chunks of about the same size, in order: as few as there can be of about `bytes` each. */

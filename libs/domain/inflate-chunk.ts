@@ -4,8 +4,8 @@ const MAX_BYTES = 256 * 1024;
 const USUAL_RATIO = 10;
 
 /**
- * How many bytes zlib should decompress at once: its option `chunkSize`. With its default of 16 KiB log lines take
- * three times as long as with 256 KiB. A small body gets less, as each body keeps a chunk of this size in memory.
+ * zlib's option `chunkSize`: how many bytes it decompresses per call. Large chunks need fewer calls, but each body keeps
+ * one in memory, so a small body gets a small one.
  * @param compressedBytes as many as the sender claims, 0 when it claims none; left out for files, which are read one
  *   at a time.
  */

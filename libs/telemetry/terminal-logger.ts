@@ -2,7 +2,7 @@ import { type Logger, pino } from "pino";
 import pretty from "pino-pretty";
 import type { LogLevel } from "./logger.ts";
 
-/** A logger on standard error whose lines a person can read: one an event, and behind an error its stack. */
+/** A logger on standard error for people: one line per event, followed by an error's stack. */
 export function createTerminalLogger(
   name: string,
   level: LogLevel,

@@ -25,27 +25,27 @@ const scope = (index: number) => [`{dataset${index}:String}`, `{workspace${index
  * Whether a row is in one of the scopes.
  *
  * Compares column by column, which the server does once per distinct value. For `(dataset, workspace_id) IN ...` it
- * would make a tuple of every row, which takes eight times as long.
- * @param most how many scopes there are at most: of one alone, it finds the rows in a table's key exactly.
+ * would make a tuple of every row.
+ * @param maxScopes with one scope alone, the server finds the rows in a table's key exactly.
  */
-export function inScopes(most: number): string {
-  const conditions = Array.from({ length: most }, (_, index) => {
+export function inScopes(maxScopes: number): string {
+  const conditions = Array.from({ length: maxScopes }, (_, index) => {
     const [dataset, workspace] = scope(index);
     return `(dataset = ${dataset} AND workspace_id = ${workspace})`;
   });
   return `(${conditions.join(" OR ")})`;
 }
 
-/** The same of however many there are. */
+/** The condition for any number of scopes. */
 export const IN_SCOPES = inScopes(DATASETS.length);
 
 /**
  * Whether a row is of {tag:UUID} and in one of the scopes, in a table whose key begins with `series`: to compare one
  * column takes the server less time than to compare three.
- * @param most how many scopes there are at most: each takes the server a while to plan.
+ * @param maxScopes each takes the server a while to plan.
  */
-export function inSeries(most: number): string {
-  const series = Array.from({ length: most }, (_, index) => {
+export function inSeries(maxScopes: number): string {
+  const series = Array.from({ length: maxScopes }, (_, index) => {
     const [dataset, workspace] = scope(index);
     return `series = sipHash128({tag:UUID}, ${dataset}, ${workspace})`;
   });

@@ -6,9 +6,9 @@ import { observationSchema, type WireObservation } from "./schema.ts";
 type PlainObservation = Omit<WireObservation, "tags"> & Partial<Pick<WireObservation, "tags">>;
 
 /**
- * Is this valid in the wire schema as it is, without any of the schema's transformations? It takes a third of zod's
- * time and no memory to say yes, and nearly all observations are so. What it says no to may still be valid: zod
- * decides, and says what is wrong. The schema has only one definition: its JSON Schema is compiled to code.
+ * Whether the value is valid in the wire schema without any of the schema's transformations, as nearly all observations
+ * are. If it returns false the value may still be valid: zod then decides, and reports what is wrong. The schema has one
+ * definition: its JSON Schema is compiled to code.
  * @param value as JSON.parse makes it, of plain objects.
  */
 export function isPlainObservation(value: unknown): value is PlainObservation {

@@ -8,7 +8,7 @@ const CLOSE_BRACE = 0x7d;
 
 /** How deep a JSON text from outside may be nested: code that walks its values, like JSON.stringify, is recursive. */
 export const MAX_JSON_LEVELS = 64;
-/** How many values it may hold: a mebibyte of small objects takes a quarter of a second to parse. */
+/** Max values in it: many small objects take long to parse, however few bytes they have. */
 export const MAX_JSON_VALUES = 20_000;
 
 /**
@@ -56,7 +56,7 @@ function hasManyBrackets(text: string): boolean {
   return false;
 }
 
-/** The position of the quote that ends the string that begins at `start`, or one behind the text. */
+/** The position of the quote that ends the string that begins at `start`, or a position after the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const character = text.charCodeAt(at);

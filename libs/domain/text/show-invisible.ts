@@ -9,7 +9,7 @@ export function showInvisible(text: string): string {
   return text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Shortens a text to so many characters, and says so by an ellipsis. */
+/** Shortens a text to `characters` characters and marks the cut with an ellipsis. */
 export function cut(text: string, characters: number): string {
   // By code points, so as not to split surrogate pairs.
   const points = Array.from(text.slice(0, 2 * characters));

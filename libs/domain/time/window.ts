@@ -55,7 +55,7 @@ export function formatTimestamp(time: number): string {
 const dates = new Map<number, string>();
 const MAX_DATES = 1_000;
 
-/** `2026-11-20`. @throws RangeError when the time is none. */
+/** `2026-11-20`. @throws RangeError if the time is invalid. */
 export function formatDate(time: number): string {
   const day = Math.floor(time / DAY_MS);
   const known = dates.get(day);

@@ -60,7 +60,7 @@ test("every IPv4 address is itself in each spelling of its mapping, with and wit
   );
 });
 
-test("a port behind the source is the source's port, unless the record has one", () => {
+test("a port after the source is the source's port, unless the record has one", () => {
   const draft = { format: "x", observedAt: "2026-11-20T13:00:00Z", sourceIp: "45.83.64.1:5555", sourceMembers: ["ip"] };
   expect(toObservation(draft, PLAIN)).toMatchObject({ observation: { source_ip: "45.83.64.1", source_port: 5_555 } });
   expect(toObservation({ ...draft, sourcePort: 7 }, PLAIN)).toMatchObject({ observation: { source_port: 7 } });

@@ -1,7 +1,7 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { mappedIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 
-/** An address and the port that a sensor writes behind it. */
+/** An address and the port that a sensor writes after it. */
 export type AddressAndPort = { readonly address: string; readonly port?: number };
 
 /** `[2001:db8::1]:22` and `[::ffff:8.8.8.8]`, as of RFC 3986; Java puts a slash before an address without a name. */
@@ -11,7 +11,7 @@ const WITH_PORT = /^\/?([\da-f:.]*\.\d+):(\d{1,5})$/i;
 
 /**
  * Splits what a sensor writes for an address: an IPv4 address that is mapped into IPv6, in any spelling, becomes
- * itself; a port behind it and an IPv6 zone index like `%eth0` are no part of it. Any other text is the address as it
+ * itself; a port after it and an IPv6 zone index like `%eth0` are no part of it. Any other text is the address as it
  * is.
  */
 export function splitAddress(text: string): AddressAndPort {

@@ -44,7 +44,7 @@ export const LOG_FORMATS: readonly LogFormat[] = [
 /** The name that stands for all formats: each record is decoded by the first that recognises it. */
 export const AUTO = "auto";
 
-/** The formats behind a name; undefined for an unknown one. */
+/** The formats that a name stands for; undefined for an unknown name. */
 export function findFormats(
   name: string,
   formats: readonly LogFormat[] = LOG_FORMATS,

@@ -181,7 +181,7 @@ function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): Fil
 /** Of one of several records in a wrapper, only its own part is kept. */
 const toBytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
-/** Whether reading a line as JSON, alone or behind a head, is worth trying. */
+/** Whether reading a line as JSON, alone or after a head, is worth trying. */
 const mayHoldJson = (text: string) => text.includes("{") || text.startsWith('"') || text.includes("=%7B");
 
 /** What to tell the sender of a wrapper that holds a record of another format than the one named. */

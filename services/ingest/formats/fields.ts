@@ -20,7 +20,7 @@ export function at(record: Fields, path: string): unknown {
   }
 }
 
-/** The object at a path; empty when there is none. */
+/** The object at a path; an empty one if the path leads to none. */
 export function objectAt(record: Fields, path: string): Fields {
   const value = at(record, path);
   return isFields(value) ? value : {};
@@ -48,7 +48,7 @@ export function textAt(record: Fields, ...paths: readonly string[]): string | un
   return undefined;
 }
 
-/** A port, also as text; undefined for anything that is none, like the -1 of a sensor that does not know it. */
+/** A port, also as text; undefined for anything else, like the -1 of a sensor that does not know it. */
 export function portAt(record: Fields, ...paths: readonly string[]): number | undefined {
   const text = textAt(record, ...paths);
   const port = text !== undefined && /^\d{1,5}$/.test(text) ? Number(text) : undefined;

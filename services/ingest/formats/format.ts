@@ -43,7 +43,7 @@ export const IGNORED = {
 } as const;
 export type IgnoredReason = keyof typeof IGNORED;
 
-/** A record as an observation of the wire schema, not validated yet, or why it is none. */
+/** A record as an observation of the wire schema, not validated yet, or why it is not one. */
 export type Decoded =
   | {
       readonly observation: Fields;

@@ -87,11 +87,11 @@ const pretty = RECORDS.map((record) => JSON.stringify(record, undefined, 2));
 
 test.each([
   ["lines", compact.join("\n")],
-  ["lines with carriage returns behind a byte order mark", `\ufeff${compact.join("\r\n")}\r\n`],
+  ["lines with carriage returns after a byte order mark", `\ufeff${compact.join("\r\n")}\r\n`],
   ["objects over several lines", pretty.join("\n")],
-  ["objects over several lines, one right behind the other", pretty.join("")],
-  ["objects behind each other on a line", compact.join("")],
-  ["objects behind each other on a line, with spaces", `${compact.join(" ")}\n`],
+  ["objects over several lines, one right after the other", pretty.join("")],
+  ["objects one after the other on a line", compact.join("")],
+  ["objects one after the other on a line, with spaces", `${compact.join(" ")}\n`],
   ["an array on one line", `[${compact.join(", ")}]`],
   ["an array of a line each", `[\n${compact.join(",\n")}\n]\n`],
   ["an array over many lines", JSON.stringify(RECORDS, undefined, 2)],
@@ -127,7 +127,7 @@ test("a torn line is a record of its own and costs none of its neighbours", asyn
   }
 });
 
-test("NUL bytes that a truncated log begins with belong to the record behind them, as many as fit", async () => {
+test("NUL bytes that a truncated log begins with belong to the record after them, as many as fit", async () => {
   const [small] = await linesOf([Buffer.alloc(5_000), '{"a":1}\n']);
   expect(small).toEqual(Buffer.concat([Buffer.alloc(5_000), Buffer.from('{"a":1}')]));
   const [large] = await linesOf([...Array.from({ length: 40 }, () => Buffer.alloc(MIB)), '{"a":1}\n']);

@@ -6,7 +6,7 @@ export type LineDecoder = {
   recognizes(line: string): boolean;
   /** Whether lines that show nothing are of a format that is known: the only one, or that of a line before. */
   isKnown(): boolean;
-  /** The line in the format that it shows, else in the known one; undefined when there is none. */
+  /** The line in the format that it shows, else in the known one; undefined if neither exists. */
   decode(line: string, options: DecodeOptions): (Decoded & { readonly format: string }) | undefined;
 };
 

@@ -25,7 +25,7 @@ const TIME =
   /^(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5})?$/i;
 /** Spellings with the month's name. */
 const NAMED_MONTH: readonly RegExp[] = [
-  // Nov 27 13:00:00, the same with the zone UTC or the year 2026 behind, and Fri Nov 27 13:00:00 UTC 2026
+  // Nov 27 13:00:00, the same with the zone UTC or the year 2026 after it, and Fri Nov 27 13:00:00 UTC 2026
   `${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})?(?: ${YEAR})?`,
   // Nov 27 2026 13:00:00, Nov 27, 2026 13:00:00 CET
   `${MONTH} ${DAY},? ${YEAR} ${CLOCK}(?: ?${ZONE})?`,

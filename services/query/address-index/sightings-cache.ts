@@ -63,7 +63,7 @@ const MAX_SLICES = 1_024;
 /** Recording blocks the event loop: this many take a millisecond, and up to 25 where tables of 20 million grow. */
 const RECORDS_PER_TURN = 1_000;
 
-/** Loads all sightings and then polls for changes. Returns at once, in the state `loading`. */
+/** Loads all sightings and then polls for changes. Returns immediately, in the state `loading`. */
 export function startSightingsCache(client: ClickHouseClient, options: SightingsCacheOptions): SightingsCache {
   const { limit, retentionDays, now, intervalMs = POLL_MS, maxAgeMs = MAX_AGE_MS } = options;
   const sightings = createSightings();

@@ -40,7 +40,7 @@ const outcome = (loaded: Promise<string>) =>
   loaded.catch((error: unknown) => (error instanceof Error ? `failed: ${error.message}` : "failed"));
 
 describe("keys", () => {
-  test("are each loaded at once while no call is running", async () => {
+  test("are each loaded immediately while no call is running", async () => {
     const { load, calls, keys } = manualCalls(10);
     for (const key of ["a", "b"]) {
       const value = load(key);

@@ -1,5 +1,5 @@
 /**
- * Turns a function that loads many keys at once into one that loads a single key. While a call runs, further keys wait
+ * Turns a function that loads many keys per call into one that loads a single key. While a call runs, further keys wait
  * and share the next call, up to `maxKeys` distinct keys. A failed call rejects only the keys that it was to load.
  */
 export function coalesce<Value>(

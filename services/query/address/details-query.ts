@@ -10,7 +10,7 @@ import { allRows } from "../shard-sql.ts";
 const MAX_RESULT_BYTES = 12 * 1024 * 1024;
 const SMALL_RESULT_BYTES = 4 * 1024 * 1024;
 
-/** A response lists at most so many distinct values of each kind for an address, the first in sort order. */
+/** Max distinct values of each kind that a response lists for an address, the first in sort order. */
 const MAX_VALUES = 1_000;
 
 const distinct = (column: string) =>
@@ -98,9 +98,9 @@ const addressDetailsWithin = (bytes: number) =>
       merge: (shards) => `${allRows(shards)} SETTINGS max_result_bytes = ${bytes}`,
     },
   });
-/** Fails when its rows are larger than should be in memory at once. */
+/** Fails when its rows are larger than one query may keep in memory. */
 export const boundedAddressDetails = addressDetailsWithin(MAX_RESULT_BYTES);
-/** Fails when its rows are larger than those of several queries should be that are in memory at once. */
+/** Fails when its rows are larger than one of several concurrent queries may keep in memory. */
 export const smallAddressDetails = addressDetailsWithin(SMALL_RESULT_BYTES);
 export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
 

@@ -37,7 +37,7 @@ export async function readContexts(
   return contexts;
 }
 
-/** Reads the details of a single address without waiting for whether it was seen: that takes a third less time. */
+/** Reads the details of a single address while it is looked up whether it was seen. */
 async function readContext(
   ip: string,
   scopes: readonly Scope[],
@@ -57,7 +57,7 @@ function toContext(record: AddressRecord | undefined, details: AddressDetails | 
   return { ...record, ...(record?.noise === undefined || details === undefined ? {} : { details }) };
 }
 
-/** The same as a stream in the order of `ips`, for more addresses than should be in memory at once. */
+/** The same as a stream in the order of `ips`, for more addresses than fit into memory. */
 export async function* streamContexts(
   ips: readonly string[],
   scopes: readonly Scope[],

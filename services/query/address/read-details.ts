@@ -7,17 +7,16 @@ import { type AddressDetails, addressDetails, boundedAddressDetails, smallAddres
 import type { LookupDeps } from "./store-lookup.ts";
 
 /**
- * Rows with details are large, and all of a query's are in memory at once. Fewer would take longer in all: a few
- * hundred addresses are in nearly as many blocks of the table as thousands are.
+ * Rows with details are large, and all rows of a query are in memory together. Fewer addresses would not be cheaper: a
+ * few hundred are in nearly as many blocks of the table as thousands are.
  */
 const DETAILS_PER_QUERY = 2_500;
-/** Those of up to 10,000 addresses are in memory at once: eight results of up to 4 MiB. */
+/** The results for 10,000 addresses are in memory together: eight of up to 4 MiB. */
 const NEIGHBORS_PER_QUERY = 1_250;
 
 /**
  * Reads the details of many observed addresses in the order of the table: neighbors are in the same blocks, so that
- * each block is read once. For 5,000 addresses among 45 million observations the store takes a third less time.
- * @returns undefined when they are too large to be in memory at once, or too few to gain from it.
+ * each block is read once. @returns undefined when they are too large for memory, or too few to gain from it.
  */
 export async function readDetailsOfMany(
   ips: readonly string[],
@@ -44,7 +43,7 @@ export async function readDetailsOfMany(
 
 type DetailsPart = { readonly part: readonly string[]; readonly details: ReadonlyMap<string, AddressDetails> };
 
-/** In halves, until the rows of each part are few and small enough to be in memory at once. */
+/** Halves the list until the rows of each part are few and small enough for memory. */
 export async function* detailsInParts(
   ips: readonly string[],
   isObserved: (ip: string) => boolean,

@@ -126,7 +126,7 @@ const riot = defineOperation({
   pathParameters: { ip: ADDRESS },
   success: {
     status: 200,
-    description: "The service, or that there is none.",
+    description: "The service, or `riot: false`.",
     schema: riotSchema,
     example: EXAMPLE_RIOT,
     headers: LIMIT_HEADERS,

@@ -47,7 +47,7 @@ const LISTS = {
 } as const;
 export type EntryList = keyof typeof LISTS;
 
-/** Each list in a query of its own: together they take several times as long for an address with many observations. */
+/** Each list in a query of its own: one query for all is slower for an address with many observations. */
 const mostFrequent = Object.entries(LISTS).map(
   ([list, { entries, first, second }]) => `
     SELECT * FROM (

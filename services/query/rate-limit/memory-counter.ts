@@ -39,7 +39,7 @@ export function memoryCounter(maxCallers = MAX_CALLERS) {
     if (counts.size > maxCallers) evictSmallest();
   };
   /**
-   * Evicts a tenth at once, so that sorting is rare: the callers with the fewest lookups, of these the oldest. Never
+   * Evicts a tenth of all, so that sorting is rare: the callers with the fewest lookups, of these the oldest. Never
    * evicts callers at their limit, else many faked callers could reset a real one.
    */
   const evictSmallest = () => {

@@ -62,7 +62,7 @@ export const getAddressesOfNetwork = defineOperation({
   errorResponses: { ...ERRORS, 400: errorResponse("The number or a parameter is invalid.", ASN.errorMessage) },
 });
 
-/** `GET /v3/stats/countries/{country}`: the same of a country. */
+/** `GET /v3/stats/countries/{country}`: the addresses seen in a country. */
 export const getAddressesOfCountry = defineOperation({
   ...STATS,
   id: "getAddressesOfCountry",

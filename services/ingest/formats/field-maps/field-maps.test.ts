@@ -63,7 +63,7 @@ describe("a field map of JSON", () => {
     }
   });
 
-  test("takes the port that stands behind an address, and ignores an own address in any spelling", async () => {
+  test("takes the port that stands after an address, and ignores an own address in any spelling", async () => {
     const format = formatOf("name: x\nfields: {observed_at: t, source_ip: a}");
     const records = ["45.83.64.21:51234", "::ffff:9.9.9.9"].map((a) =>
       JSON.stringify({ t: "2026-11-20T13:00:00Z", a }),

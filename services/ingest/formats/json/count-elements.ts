@@ -7,10 +7,10 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * How many elements the array that starts at `start` has, up to so many. Cheaper than to look for each one's end, and
- * wrong where there is no JSON; an empty array has one.
+ * The number of elements of the array that starts at `start`, counted up to `max`. Does not look for their ends, so it
+ * is wrong where the bytes are not JSON; an empty array counts as one.
  */
-export function countElements(bytes: Buffer, start: number, most: number): number {
+export function countElements(bytes: Buffer, start: number, max: number): number {
   let elements = 1;
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
@@ -19,12 +19,12 @@ export function countElements(bytes: Buffer, start: number, most: number): numbe
       for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
     } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) depth++;
     else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--;
-    else if (byte === COMMA && depth === 1 && ++elements >= most) break;
+    else if (byte === COMMA && depth === 1 && ++elements >= max) break;
   }
   return elements;
 }
 
-/** How many objects and arrays begin in JSON at most: brackets in its texts count, too. */
+/** An upper bound of the objects and arrays in JSON: brackets in its texts count, too. */
 export function countBrackets(bytes: Buffer): number {
   let brackets = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -34,7 +34,7 @@ export function countBrackets(bytes: Buffer): number {
   return brackets;
 }
 
-/** How many values lines of JSON hold at most, within each other or side by side. */
+/** An upper bound of the values in lines of JSON, nested or side by side. */
 export function countValues(bytes: Buffer): number {
   let values = 0;
   for (let at = 0; at < bytes.length; at++) {

@@ -43,7 +43,7 @@ export type OnRecord = (record: Buffer) => boolean;
  * Cuts the records off the beginning of some bytes: a line each, an object over several lines or several on one, the
  * elements of an array, the hits of a search answer. A line that is torn is a record of its own and costs none of its
  * neighbours. NUL bytes before a record belong to it: they stand where a file was truncated under its writer.
- * Yields after every few milliseconds. @returns how many bytes are done; the others wait for more, or there are none.
+ * Yields every few milliseconds. @returns the number of bytes that are done; the rest waits for more bytes.
  */
 export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecord: OnRecord): Generator<void, number> {
   const hasPairs = holdsPair(bytes);
@@ -63,7 +63,7 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
     at = end;
     return onRecord(bytes.subarray(start, skipSpaceBack(bytes, start, end)));
   };
-  /** The end of the value that begins at `from`; undefined when there is none; "later" when the bytes end before it. */
+  /** The end of the value that begins at `from`; undefined if no value does; "later" if the bytes end before it. */
   function* endOfRecord(from: number): Generator<void, number | "later" | undefined> {
     if (from < state.brokenAt && state.attempts >= MAX_ATTEMPTS) return undefined;
     const end = yield* readingValue(bytes, from);
@@ -144,7 +144,7 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
         if (valueEnd !== undefined) {
           const next = skipSpace(bytes, valueEnd, lineEnd(valueEnd));
           const isFollowed = bytes[next] !== OPEN_BRACE && next < lineEnd(valueEnd);
-          // Something else behind it on its only line: the line is torn.
+          // Something else follows it on its only line: the line is torn.
           if (!isFollowed || valueEnd > newline) {
             const start = at;
             at = next;
@@ -164,7 +164,7 @@ function isBetween(byte: number | undefined, { isInArray, isClosing }: CutState)
   return isSpace(byte) || (isInArray && byte === COMMA) || (isClosing && byte === CLOSE_BRACE);
 }
 
-/** The position of a record's first byte behind NULs and white space. */
+/** The position of a record's first byte after NULs and white space. */
 export function skipPadding(bytes: Buffer, start: number, limit = bytes.length): number {
   let at = start;
   while (at < limit && (bytes[at] === NUL || isSpace(bytes[at]))) at++;
@@ -206,6 +206,6 @@ export function holdsPair(bytes: Buffer): boolean {
   return false;
 }
 
-/** Whether a value that ends with this byte may go on behind it. */
+/** Whether a value that ends with this byte may continue after it. */
 const isWordOrNumber = (byte: number | undefined) =>
   byte !== undefined && byte !== 0x22 && byte !== CLOSE_BRACE && byte !== CLOSE_BRACKET;

@@ -34,7 +34,7 @@ const TEXT_OF_NAME = 7;
  */
 export type OnItem = (start: number, end: number, nameStart: number, nameEnd: number) => boolean;
 
-/** The position behind the JSON value that starts at `start`, or -1 when there is none. */
+/** The position after the JSON value that starts at `start`, or -1 if none does. */
 export function endOfValue(bytes: Buffer, start: number): number {
   const reading = readingValue(bytes, start);
   for (;;) {
@@ -44,8 +44,8 @@ export function endOfValue(bytes: Buffer, start: number): number {
 }
 
 /**
- * As {@link endOfValue}, of a value of any size: yields after every {@link BYTES_AT_ONCE}. Where there is none it
- * returns a negative number, `~position` of the byte at which that is known; that may be the end of the bytes. It
+ * As {@link endOfValue}, for a value of any size: yields after every {@link BYTES_AT_ONCE}. Where no value starts it
+ * returns a negative number, `~position` of the byte that shows it; that may be the end of the bytes. It
  * accepts exactly what JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for
  * gigabytes of objects. What it keeps is one bit for each open bracket.
  */

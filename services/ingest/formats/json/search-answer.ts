@@ -11,7 +11,7 @@ const MAX_NAME_BYTES = 24;
 const HITS = '"hits"';
 
 /**
- * Where the hits in an answer to a search begin, behind the bracket that opens their array; undefined when an object is
+ * Where the hits in an answer to a search begin, after the bracket that opens their array; undefined when an object is
  * no such answer; "later" when the bytes end before that is known.
  */
 export function startOfHits(bytes: Buffer, start: number): number | "later" | undefined {

@@ -38,7 +38,7 @@ describe("a payload is split into its records", () => {
   test("one object is one record", () => {
     expect(split('{"a":1}')).toEqual(['{"a":1}']);
     expect(split(' \r\n\t{"a":[1,2]}\n ')).toEqual(['{"a":[1,2]}']);
-    expect(split('\ufeff{"a":1}'), "behind a byte order mark").toEqual(['{"a":1}']);
+    expect(split('\ufeff{"a":1}'), "after a byte order mark").toEqual(['{"a":1}']);
   });
 
   test("one object written over several lines is one record", () => {
@@ -47,7 +47,7 @@ describe("a payload is split into its records", () => {
     expect(split(`${pretty.replaceAll("\n", "\r\n")}\r\n`)).toEqual([pretty.replaceAll("\n", "\r\n")]);
   });
 
-  test("lines are records, whatever ends them, and blank ones are none", () => {
+  test("lines are records, whatever ends them, and blank ones are not", () => {
     expect(split('{"a":1}\n{"b":2}')).toEqual(['{"a":1}', '{"b":2}']);
     expect(split('\n{"a":1}\r\n\r\n  \t\n{"b":2}\r\n')).toEqual(['{"a":1}', '{"b":2}']);
   });

@@ -18,17 +18,17 @@ const KERNEL_TIME = /^\[(?: *\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:
  * a payload with too many records costs little: it is rejected for that whatever follows them.
  * @returns the records, or why the payload as a whole cannot be split.
  */
-export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | Rejection {
-  const pieces = splitting(payload, mostRecords);
+export function splitPayload(payload: Buffer, maxRecords: number): Buffer[] | Rejection {
+  const pieces = splitting(payload, maxRecords);
   for (;;) {
     const piece = pieces.next();
     if (piece.done) return piece.value;
   }
 }
 
-/** The same of a payload of any size, while others get their turns. */
-export function splitInTurns(payload: Buffer, mostRecords: number): Promise<Buffer[] | Rejection> {
-  return runInTurns(splitting(payload, mostRecords));
+/** Splits a payload of any size, and yields to the event loop meanwhile. */
+export function splitInTurns(payload: Buffer, maxRecords: number): Promise<Buffer[] | Rejection> {
+  return runInTurns(splitting(payload, maxRecords));
 }
 
 /** The rule for Kafka messages. */
@@ -36,7 +36,7 @@ export function splitMessage(payload: Buffer): Buffer[] | Rejection {
   return splitPayload(payload, MAX_OBSERVATIONS_PER_MESSAGE);
 }
 
-/** The same of a message of any size, while others get their turns; most are small, and need no promise. */
+/** Splits a message of any size, and yields to the event loop during a large one. A small one needs no promise. */
 export function splitMessageInTurns(payload: Buffer): Buffer[] | Rejection | Promise<Buffer[] | Rejection> {
   return payload.length <= BYTES_AT_ONCE ? splitMessage(payload) : splitInTurns(payload, MAX_OBSERVATIONS_PER_MESSAGE);
 }
@@ -66,17 +66,17 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
 }
 
 /** Yields after every {@link BYTES_AT_ONCE} of what it reads. */
-function* splitting(payload: Buffer, mostRecords: number): Generator<void, Buffer[] | Rejection> {
+function* splitting(payload: Buffer, maxRecords: number): Generator<void, Buffer[] | Rejection> {
   const text = withoutByteOrderMark(payload);
   const start = yield* skippingSpace(text, 0);
   const trimmed = text.subarray(start, skipSpaceBack(text, start, text.length));
   if (trimmed.length === 0) return { reason: "not-json", detail: "the payload is empty" };
   const isArray = trimmed[0] === OPEN_BRACKET && !KERNEL_TIME.test(trimmed.toString("latin1", 0, 40));
-  const records = yield* isArray ? splittingArray(trimmed, mostRecords) : splittingLines(trimmed, mostRecords);
+  const records = yield* isArray ? splittingArray(trimmed, maxRecords) : splittingLines(trimmed, maxRecords);
   if (records === undefined)
     return { reason: "not-json", detail: "the payload starts like a JSON array, but is not one" };
-  if (records.length > mostRecords) {
-    return { reason: "too-many-observations", detail: `the payload has more than ${mostRecords} records` };
+  if (records.length > maxRecords) {
+    return { reason: "too-many-observations", detail: `the payload has more than ${maxRecords} records` };
   }
   return records;
 }

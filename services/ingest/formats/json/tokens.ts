@@ -19,14 +19,14 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** The position of the first byte from `start` on that is no white space; `limit` when there is none before that. */
+/** The position of the first byte from `start` on that is not white space, or `limit`. */
 export function skipSpace(bytes: Buffer, start: number, limit = bytes.length): number {
   let at = start;
   while (at < limit && isSpace(bytes[at])) at++;
   return at;
 }
 
-/** The position behind the last byte before `end` that is no white space, or `start`. */
+/** The position after the last byte before `end` that is not white space, or `start`. */
 export function skipSpaceBack(bytes: Buffer, start: number, end: number): number {
   let at = end;
   while (at > start && isSpace(bytes[at - 1])) at--;
@@ -52,7 +52,7 @@ export function endOfText(bytes: Buffer, start: number, limit: number): number {
   return limit;
 }
 
-/** The position behind the number, `true`, `false` or `null` at `start`, or -1. */
+/** The position after the number, `true`, `false` or `null` at `start`, or -1. */
 export function endOfScalar(bytes: Buffer, start: number): number {
   const first = bytes[start];
   if (first === MINUS || isDigit(first)) return endOfNumber(bytes, start);
@@ -75,7 +75,7 @@ function endOfNumber(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The position behind at least one digit, or -1. */
+/** The position after at least one digit, or -1. */
 function endOfDigits(bytes: Buffer, start: number): number {
   let at = start;
   while (isDigit(bytes[at])) at++;

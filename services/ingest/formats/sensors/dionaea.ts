@@ -76,7 +76,7 @@ export function dionaeaApplication(protocol: string): string {
   return APPLICATIONS.get(protocol.toLowerCase()) ?? protocol;
 }
 
-/** Why a connection of this type is no contact that its peer began, if it is none. */
+/** Why a connection of this type is ignored; undefined if its peer began it. */
 export function ignoredConnection(
   type: string | undefined,
   transport: string | undefined,

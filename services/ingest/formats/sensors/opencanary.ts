@@ -89,7 +89,7 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
   );
 }
 
-/** The text at a path, unless it only says that there is none. */
+/** The text at a path, unless it stands for an absent value. */
 function given(data: Fields, ...paths: readonly string[]): string | undefined {
   const text = textAt(data, ...paths);
   return text === undefined || PLACEHOLDERS.has(text) ? undefined : text;

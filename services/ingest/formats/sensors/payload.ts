@@ -36,7 +36,7 @@ export function readPayload(bytes: Buffer): PayloadFacts {
   return {};
 }
 
-/** Reads an HTTP request as it came over the wire; undefined when it is none. */
+/** Reads an HTTP request as it came over the wire; undefined if it is not one. */
 export function readHttpRequest(whole: string): HttpDraft | undefined {
   const text = whole.slice(0, MAX_REQUEST_LENGTH);
   const [line, method, target] = REQUEST_LINE.exec(text) ?? [];

@@ -4,7 +4,7 @@ import { type Fields, isFields } from "../fields.ts";
 const TOKEN = /\s*(?:[bu]?('(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*")|([{}[\](),:])|([^\s{}[\](),:'"]+))/gy;
 const MAX_DEPTH = 32;
 
-/** Reads what Python prints for a dict, with lists and tuples as lists; undefined when the text is none. */
+/** Reads what Python prints for a dict, with lists and tuples as lists; undefined if the text is not one. */
 export function readPythonDict(text: string): Fields | undefined {
   const tokens = text.matchAll(TOKEN);
   let end = 0;

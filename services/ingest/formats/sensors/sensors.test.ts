@@ -33,7 +33,7 @@ describe("a record of a sensor", () => {
     expect(await idOf({ ...record, session: "other" })).not.toBe(await idOf(record));
   });
 
-  test("whatever its members are, is decoded or rejected, and never stops the records behind it", async () => {
+  test("whatever its members are, is decoded or rejected, and never stops the records after it", async () => {
     const wild = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom("", -1, "45.1.1.1", ["x"], { x: 1 }, "__proto__"),

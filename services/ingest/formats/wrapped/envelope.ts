@@ -74,7 +74,7 @@ export function timeIn(wrapper: Fields): unknown {
 
 /**
  * All that may stand before a record on its line: priority, time, host and program of syslog, a container's stream.
- * Words of a message are none of it: a visitor may have sent what follows them.
+ * It ends before the first word of a message: a visitor may have sent what follows.
  */
 const HEAD = new RegExp(
   [

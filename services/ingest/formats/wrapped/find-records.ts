@@ -39,16 +39,16 @@ const MORE_SOURCES = [
   "sourceIp",
   "SourceIp",
 ];
-/** How many wrappers may lie in each other. */
+/** Max wrappers nested in each other. */
 const MAX_LEVELS = 6;
-/** How many objects and texts of one record are looked at. */
+/** Max objects and texts of one record that are searched. */
 const MAX_VISITS = 48;
-/** The same of each of several records in one wrapper, of which so many are read. */
+/** Max objects and texts of each record where one wrapper holds several, and max records of one wrapper. */
 const MAX_ELEMENT_VISITS = 8;
 const MAX_ELEMENTS = 1_000;
-/** Of a list, so many show whether it holds records. */
+/** The first elements of a list, which show whether it holds records. */
 const PROBED_ELEMENTS = 3;
-/** How much of a line may stand before its JSON. */
+/** Max length of a line's text before its JSON. */
 const MAX_HEAD_LENGTH = 1024;
 
 /** A record in a wrapper: an object, or a line of text. */
@@ -79,8 +79,8 @@ type Node = {
 };
 
 /**
- * Looks for records inside of what is none: in the members of an object, in texts of JSON, behind a syslog head, in
- * lists. The nearest to the outside counts.
+ * Looks for records inside a value that is no record itself: in the members of an object, in texts of JSON, after a
+ * syslog head, in lists. The outermost counts.
  */
 export function findWrapped(
   outer: Fields | string,
@@ -163,7 +163,7 @@ function readBytes(value: unknown): unknown {
   return isBytes ? Buffer.from(value).toString("utf8") : value;
 }
 
-/** What a text stands for: JSON, alone or behind a head, several lines, or a form. */
+/** What a text holds: JSON, alone or after a head, several lines, or a form. */
 function readText(whole: string, { envelope, level, isCarried }: Node, search: Search): Node | undefined {
   if (level >= MAX_LEVELS) return undefined;
   const text = whole.trim();

@@ -7,14 +7,14 @@ import { findWrapped } from "./find-records.ts";
 const isObservation = (value: Fields | string) =>
   typeof value !== "string" && observationsFormat.json?.recognizes(value) === true;
 
-/** The same of a line that is no JSON by itself. */
+/** Unwraps a line that is not JSON by itself. */
 export function unwrapText(bytes: Buffer, { reason }: Rejection): Fields | undefined {
   return reason === "not-json" && bytes.length <= MAX_OBSERVATION_BYTES
     ? unwrapObservation(bytes.toString("utf8"))
     : undefined;
 }
 
-/** The one observation of the wire schema inside of a value that is none; undefined when there is none, or several. */
+/** The observation of the wire schema inside another value; undefined unless it holds exactly one. */
 export function unwrapObservation(value: unknown): Fields | undefined {
   if (typeof value !== "string" && (!isFields(value) || isObservation(value))) return undefined;
   const [found, ...others] = findWrapped(value, undefined, isObservation).records;

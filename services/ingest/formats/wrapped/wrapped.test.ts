@@ -39,7 +39,10 @@ const WRAPPERS: readonly (readonly [name: string, wrap: (record: Json) => string
     "Docker's json-file",
     (record) => text({ log: `${text(record)}\n`, stream: "stdout", time: "2026-11-20T13:00:09Z" }),
   ],
-  ["Docker behind Filebeat", (record) => text({ message: text({ log: text(record), stream: "stdout", time: "x" }) })],
+  [
+    "Docker's lines, shipped by Filebeat",
+    (record) => text({ message: text({ log: text(record), stream: "stdout", time: "x" }) }),
+  ],
   ["Vector", (record) => text({ host: "shipper", message: text(record), source_type: "file", timestamp: "x" })],
   [
     "journald",
@@ -221,7 +224,7 @@ test("wrappers are opened six deep, and one of more values or levels than JSON m
   expect((await readContent(deep))[0]).toMatchObject({ rejection: { reason: "oversize" } });
 });
 
-test("what the sender of a request says counts behind what shippers say", () => {
+test("what shippers say counts before what the sender of a request says", () => {
   const decode = openDecoder(findFormats("auto") ?? [], PLAIN);
   const record = { eventid: "cowrie.session.connect", src_ip: "45.83.64.1", session: "s" };
   const read = (value: unknown) =>

@@ -22,8 +22,8 @@ const ROOT_TABLE = 256;
 
 /**
  * An Aho-Corasick automaton: the time to read a text does not depend on the number of patterns. States are numbered
- * breadth first, so the children of a state have successive numbers and are found by their labels alone: 40 bytes a
- * state. A table of all transitions would take a hundred times as much.
+ * breadth first, so the children of a state have successive numbers and are found by their labels alone, without a
+ * table of all transitions.
  * @param patterns of which no two have both text and place in common.
  */
 export function buildAutomaton(patterns: readonly Pattern[]): Automaton {
@@ -91,7 +91,7 @@ export function buildAutomaton(patterns: readonly Pattern[]): Automaton {
 
 type Trie = {
   readonly states: number;
-  /** Of each state, and of one more behind the last: where its children begin, up to where those of the next do. */
+  /** By state, and one more entry at the end: where its children begin. They end where those of the next state begin. */
   readonly firstChild: Int32Array;
   /** The code unit that leads to a state from its parent. */
   readonly label: Uint16Array;

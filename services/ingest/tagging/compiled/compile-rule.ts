@@ -143,7 +143,7 @@ function byTest(
 
 /** A guess, for choosing among the triggers of a rule. A wrong guess costs time only. */
 const RARITIES = { presence: 0, common: 1, value: 4 } as const;
-/** Fields with so few values that many events have the same. */
+/** Fields with few values, which many events share. */
 const COMMON = new Set<string>(["transport", "method", "application", "country"]);
 
 function rarityOf(field: string, text: string): number {

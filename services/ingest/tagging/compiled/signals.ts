@@ -6,7 +6,7 @@ import type { TextOperator } from "../rule.ts";
 import { type Automaton, buildAutomaton, type Pattern } from "./automaton.ts";
 
 /**
- * Something that one look at an event finds out for all rules at once: that a field has a text, a number or any value
+ * A fact about an event that is looked up once for all rules: that a field has a text, a number or any value
  * at all, or that the source is in a network. Signals are numbered from 0.
  */
 export type Signals = {
@@ -156,7 +156,7 @@ function rangeSearch(ranges: readonly SignalledRange[]): (address: number) => re
     for (const signal of changes.get(start) ?? []) if (!current.delete(signal)) current.add(signal);
     return [...current];
   });
-  // No range goes on behind the last start.
+  // No range continues after the last start.
   const disjoint = {
     first: Uint32Array.from(starts.slice(0, -1)),
     last: Uint32Array.from(starts.slice(1), (next) => next - 1),

@@ -11,7 +11,7 @@ export type Comparison = { readonly type: MatchType; readonly value: string; rea
 export type Frame = {
   /** A regular expression of what stands right before the value. */
   readonly before: string;
-  /** One of what stands right behind it. */
+  /** The same for what stands right after it. */
   readonly after: string;
   /** The character that ends the value, for a class. */
   readonly end: string;

@@ -34,7 +34,7 @@ function decode(text: string): string {
   return text.replace(ESCAPES, decodeRun);
 }
 
-/** Most are single characters of ASCII; a buffer for each took ten times as long. */
+/** Most are single characters of ASCII, which need no buffer. */
 function decodeRun(run: string): string {
   const first = run.length === 3 ? Number.parseInt(run.slice(1), 16) : NOT_ASCII;
   if (first < NOT_ASCII) return String.fromCharCode(first);

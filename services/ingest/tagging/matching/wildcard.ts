@@ -2,7 +2,7 @@
 export type WildcardPattern = {
   /** What stands between the stars, in order; a character that is undefined is any one character. */
   readonly segments: readonly (readonly (string | undefined)[])[];
-  /** The longest text that whatever matches contains; empty when there is none. */
+  /** The longest text that every match contains; may be empty. */
   readonly literal: string;
 };
 

@@ -25,7 +25,7 @@ export function Facts({ title, facts }: { readonly title: string; readonly facts
   );
 }
 
-/** Texts of sensors; undefined if there are none. The rest of many are behind a click. */
+/** Texts of sensors; undefined for an empty list. A click shows the rest of a long one. */
 export function values(texts: readonly string[]): ComponentChildren {
   return items(texts.map((text) => ({ key: text, shown: <Code text={text} /> })));
 }

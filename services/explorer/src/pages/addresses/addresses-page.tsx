@@ -10,7 +10,7 @@ import { formatCount, plural } from "../../text/format.ts";
 import { NotLookedUp } from "./not-looked-up.tsx";
 import { Results } from "./results.tsx";
 
-/** The most that the API answers at once. */
+/** Max addresses in one request to the API. */
 const MAX_ADDRESSES = 10_000;
 
 /** `/addresses`: what is known of each of many addresses. */
@@ -63,7 +63,7 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
       <p class="lead">Each that is looked up counts as a lookup; repeated ones count once.</p>
       {left === 0 ? null : (
         <p class="notice">
-          The service answers {formatCount(MAX_ADDRESSES)} addresses at once: the last {formatCount(left)} were not
+          The service answers {formatCount(MAX_ADDRESSES)} addresses per request: the last {formatCount(left)} were not
           looked up.
         </p>
       )}

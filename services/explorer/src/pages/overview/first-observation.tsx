@@ -14,7 +14,7 @@ export function FirstObservation() {
         <CopyButton text={command}>Copy</CopyButton>
       </p>
       <p>
-        It shows here at once. A 401 means that the intake wants the key of a sensor: add{" "}
+        It shows here immediately. A 401 means that the intake wants the key of a sensor: add{" "}
         <code>-H "key: $SENSOR_KEY"</code>. Where the intake is a process of its own, send it there. For honeypots, log
         files and Kafka see <code>docs/ingest.md</code> and <code>docs/sensors.md</code>.
       </p>

@@ -1,9 +1,9 @@
-/** Runs tasks in the order in which they come, so many at once. */
-export function createQueue(atOnce: number): (task: () => Promise<void>) => Promise<void> {
+/** Runs tasks in the order in which they come, at most `maxRunning` simultaneously. */
+export function createQueue(maxRunning: number): (task: () => Promise<void>) => Promise<void> {
   const waiting: (() => void)[] = [];
   let running = 0;
   const start = () => {
-    if (running >= atOnce) return;
+    if (running >= maxRunning) return;
     const next = waiting.shift();
     if (next === undefined) return;
     running++;

@@ -8,7 +8,7 @@ import { visible } from "../../text/hostile.tsx";
 import { createQueue } from "./queue.ts";
 
 const DAYS = { days: 7, granularity: "4h" };
-/** Each is a question of its own: more at once would take the caller's share from the rest of the page. */
+/** Each is a request of its own: more in parallel would take the caller's share from the rest of the page. */
 const enqueue = createQueue(2);
 
 type TagSparklineProps = { readonly id: string; readonly name: string; readonly isActive: boolean };

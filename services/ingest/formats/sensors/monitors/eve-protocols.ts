@@ -16,7 +16,7 @@ const NAMES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The protocol that the flow spoke; `failed` and `unknown` are none. */
+/** The protocol that the flow spoke; `failed` and `unknown` are not protocols. */
 export function eveApplication(record: Fields, event: string): string | undefined {
   const named = textAt(record, "app_proto");
   const isNamed = named !== undefined && named !== "failed" && named !== "unknown";

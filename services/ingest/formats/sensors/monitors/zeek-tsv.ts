@@ -1,7 +1,7 @@
 import type { Fields } from "../../fields.ts";
 import type { Decoded, DecodeOptions } from "../../format.ts";
 
-/** No log has so many columns. A header of a million would be compared with each line after it. */
+/** More than any log has. A header of a million columns would be compared with each line after it. */
 const MAX_COLUMNS = 500;
 
 type Column = { readonly name: string; readonly isList: boolean };
