@@ -4,13 +4,13 @@ export function nearestSetting(name: string, settings: readonly string[]): strin
   const begun = settings.find((setting) => wanted.includes("_") && setting.startsWith(wanted));
   if (begun !== undefined) return begun;
   const letters = lettersOf(wanted);
-  const most = mostEdits(letters);
+  const maxDistance = maxEdits(letters);
   // Each command compares the whole environment: the lengths alone rule most names out.
   const distances = settings
-    .filter((setting) => Math.abs(lettersOf(setting).length - letters.length) <= most)
+    .filter((setting) => Math.abs(lettersOf(setting).length - letters.length) <= maxDistance)
     .map((setting) => ({ setting, distance: editDistance(letters, lettersOf(setting)) }));
   const [nearest] = distances.toSorted((one, other) => one.distance - other.distance);
-  return nearest !== undefined && nearest.distance <= most ? nearest.setting : undefined;
+  return nearest !== undefined && nearest.distance <= maxDistance ? nearest.setting : undefined;
 }
 
 /** Variables of other programs that are spelled like one of ours: OpenSSL's list of trusted certificates. */
@@ -35,7 +35,7 @@ const withoutPrefix = (name: string) => name.toUpperCase().replace(PREFIX, "");
 const lettersOf = (name: string) => name.replaceAll("_", "");
 
 /** Short names have neighbours in every environment: `PLANS` and `PLAN`, but not `LANG`. */
-function mostEdits({ length }: string): number {
+function maxEdits({ length }: string): number {
   if (length >= 8) return 2;
   return length >= 5 ? 1 : 0;
 }

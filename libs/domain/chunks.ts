@@ -1,5 +1,5 @@
 /**
- * Splits a list into chunks within the limits, in order. An item that alone exceeds `max.bytes` is a chunk of its own.
+ * Splits a list into chunks within the limits, in order. An item that alone exceeds `max.bytes` is a chunk of its itemSize.
  */
 export function* chunksOf<T>(
   items: readonly T[],
@@ -33,15 +33,15 @@ export function* evenChunksOf<T>(items: readonly T[], sizeOf: (item: T) => numbe
   let before = 0;
   let end = size;
   for (const [index, item] of items.entries()) {
-    const own = sizes[index] ?? 0;
+    const itemSize = sizes[index] ?? 0;
     // Where the middle of an item lies decides.
-    if (chunk.length > 0 && before + own / 2 > end) {
+    if (chunk.length > 0 && before + itemSize / 2 > end) {
       yield chunk;
       chunk = [];
-      while (before + own / 2 > end) end += size;
+      while (before + itemSize / 2 > end) end += size;
     }
     chunk.push(item);
-    before += own;
+    before += itemSize;
   }
   if (chunk.length > 0) yield chunk;
 }

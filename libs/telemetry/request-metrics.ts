@@ -3,7 +3,7 @@ import { Counter, Histogram, type Registry } from "prom-client";
 /** What the requests of one operation add up to. */
 type Totals = {
   readonly byStatus: Map<number, number>;
-  /** How many took at most as long as each bound, and longer than the bound before; last, longer than all. */
+  /** Requests by the first bound that they did not exceed; at the end, those that exceeded all. */
   readonly counts: number[];
   seconds: number;
 };
@@ -14,8 +14,8 @@ export type RequestMetrics = {
 };
 
 /**
- * Counts and times requests. The labels of each value, which prom-client checks and hashes, took a twelfth of the time
- * of a lookup: so values are added up by operation, and labelled when they are read.
+ * Counts and times requests. Values are added up by operation and labelled when they are read, as prom-client checks
+ * and hashes labels at every observation.
  * @param bounds of the durations' buckets in seconds, ascending.
  */
 export function requestMetrics(registers: Registry[], bounds: readonly number[]): RequestMetrics {
@@ -43,9 +43,9 @@ export function requestMetrics(registers: Registry[], bounds: readonly number[])
     record(operation, status, seconds) {
       const total = totals.get(operation) ?? totalsOf(operation);
       total.byStatus.set(status, (total.byStatus.get(status) ?? 0) + 1);
-      let place = 0;
-      while (seconds > (bounds[place] ?? Number.POSITIVE_INFINITY)) place++;
-      total.counts[place] = (total.counts[place] ?? 0) + 1;
+      let index = 0;
+      while (seconds > (bounds[index] ?? Number.POSITIVE_INFINITY)) index++;
+      total.counts[index] = (total.counts[index] ?? 0) + 1;
       total.seconds += seconds;
     },
   };
@@ -76,11 +76,11 @@ class Durations extends Histogram<"operation"> {
   #valuesOf(operation: string, { counts, seconds }: Totals) {
     const { name } = DURATION;
     let requests = 0;
-    const buckets = counts.map((count, place) => {
+    const buckets = counts.map((count, index) => {
       requests += count;
       return {
         metricName: `${name}_bucket`,
-        labels: { le: this.#bounds[place] ?? "+Inf", operation },
+        labels: { le: this.#bounds[index] ?? "+Inf", operation },
         value: requests,
       };
     });

@@ -23,14 +23,14 @@ export const ADDRESS: PathParameter = {
   reasonOf: (text) => (isIpv4(text) ? NOT_ROUTABLE : isIPv6(text) ? "IPv6 is not supported" : undefined),
 };
 
-/** How many days back an operation looks, `most` at most. */
-export const daysBack = (most: number) =>
+/** How many days back an operation looks, at most `maxDays`. */
+export const daysBack = (maxDays: number) =>
   wholeNumber({
     name: "days",
     description:
       "Days back from now. Where the caller's plan allows fewer, the response covers fewer, without an error.",
     least: 1,
-    most,
+    most: maxDays,
     fallback: 1,
   });
 export const DAYS = daysBack(MAX_DAYS);

@@ -60,8 +60,8 @@ export function toCode<Plain>(whole: z.ZodObject): (value: unknown) => value is 
       type,
       // A keyword's function would get a new object with each call.
       code(context) {
-        for (const place of context.schema) {
-          const holds = context.gen.scopeValue("keyword", { ref: refinements[place] });
+        for (const index of context.schema) {
+          const holds = context.gen.scopeValue("keyword", { ref: refinements[index] });
           context.fail(_`!${holds}(${context.data})`);
         }
       },

@@ -66,7 +66,7 @@ const MAX_TEXT = 64;
 /** Seconds, milliseconds, microseconds or nanoseconds since 1970; other numbers of digits are dates like 20261127130000. */
 const EPOCH = /^(?:\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.\d+)?$/;
 /** Seconds since 1970 stay below this until the year 5138; larger units are above it since 1973. */
-const MOST_SECONDS = 1e11;
+const MAX_SECONDS = 1e11;
 
 /** A sensor's time: RFC 3339, or what it was when it cannot be read, so that the rejection shows it. */
 export type ReadTime = {
@@ -97,7 +97,7 @@ export function readTime(value: unknown, options: TimeOptions, zone?: TimeZone |
 
 function fromEpoch(count: number): string | undefined {
   let milliseconds = count * 1_000;
-  for (let most = MOST_SECONDS; count >= most && most < 1e20; most *= 1_000) milliseconds /= 1_000;
+  for (let limit = MAX_SECONDS; count >= limit && limit < 1e20; limit *= 1_000) milliseconds /= 1_000;
   const time = new Date(milliseconds);
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }

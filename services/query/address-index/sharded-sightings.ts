@@ -25,15 +25,15 @@ export function startSightings(
     find: (address) => caches[shardOf(address)]?.find(address),
     severitiesOf(addresses, since) {
       const severities = new Uint8Array(addresses.length);
-      const places = caches.map((): number[] => []);
-      for (const [place, address] of addresses.entries()) places[shardOf(address)]?.push(place);
+      const indexes = caches.map((): number[] => []);
+      for (const [index, address] of addresses.entries()) indexes[shardOf(address)]?.push(index);
       for (const [shard, cache] of caches.entries()) {
-        const own = places[shard] ?? [];
+        const ofShard = indexes[shard] ?? [];
         const found = cache.severitiesOf(
-          Uint32Array.from(own, (place) => addresses[place] ?? 0),
+          Uint32Array.from(ofShard, (index) => addresses[index] ?? 0),
           since,
         );
-        for (const [index, place] of own.entries()) severities[place] = found[index] ?? 0;
+        for (const [at, index] of ofShard.entries()) severities[index] = found[at] ?? 0;
       }
       return severities;
     },

@@ -82,10 +82,10 @@ export function entriesSince(table: SightingTable, time: number): SightingTable 
     const page = Math.floor(at / WORDS / table.slotsPerPage);
     kept[page] = (kept[page] ?? 0) + 1;
   }
-  const most = Math.max(...kept);
-  if (most === 0) return NO_TABLE;
+  const longest = Math.max(...kept);
+  if (longest === 0) return NO_TABLE;
   if (kept.every((length, page) => length === table.lengths[page])) return table;
-  const needed = Math.max(FIRST_SLOTS, Math.ceil(most / MAX_LOAD));
+  const needed = Math.max(FIRST_SLOTS, Math.ceil(longest / MAX_LOAD));
   // A table that is not half empty will need its slots again.
   const remaining = createTable(needed * 2 > table.slotsPerPage ? table.slotsPerPage : needed);
   copyEntries(table, remaining, time);
@@ -237,8 +237,8 @@ export function worstSeverities(tables: readonly SightingTable[], addresses: Uin
   const sinceSeconds = Math.floor(time / 1_000);
   const sinceMillisecond = time - sinceSeconds * 1_000 + 1;
   // `entryOf` and `entryAfter` written out: this loop runs for millions of addresses.
-  for (let place = 0; place < addresses.length; place++) {
-    const hash = scramble(addresses[place] ?? 0);
+  for (let index = 0; index < addresses.length; index++) {
+    const hash = scramble(addresses[index] ?? 0);
     const { words, slotsPerPage } = tables[tableNumber(hash)] ?? NO_TABLE;
     const key = keyOf(hash);
     const start = pageOf(hash) * slotsPerPage;
@@ -258,7 +258,7 @@ export function worstSeverities(tables: readonly SightingTable[], addresses: Uin
       }
       slot = slot + 1 === slotsPerPage ? 0 : slot + 1;
     }
-    severities[place] = worst;
+    severities[index] = worst;
   }
   return severities;
 }

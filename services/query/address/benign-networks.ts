@@ -41,7 +41,7 @@ export function cacheBenignNetworks(client: ClickHouseClient, options: PollingOp
 function createFinder(ranges: RangeColumns, lists: ReadonlyMap<string, RiotRecord>): FindList {
   const byNumber = ranges.listIds.map((listId) => lists.get(listId));
   return (address) => {
-    const place = findRange(ranges, address);
-    return place === undefined ? undefined : byNumber[(ranges.list[place] ?? 0) - 1];
+    const index = findRange(ranges, address);
+    return index === undefined ? undefined : byNumber[(ranges.list[index] ?? 0) - 1];
   };
 }

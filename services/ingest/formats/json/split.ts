@@ -81,21 +81,21 @@ function* splitting(payload: Buffer, maxRecords: number): Generator<void, Buffer
   return records;
 }
 
-/** Stops one beyond the most: a payload that is rejected anyway must not cost memory first. */
-function* splittingLines(payload: Buffer, most: number): Generator<void, Buffer[]> {
+/** Stops after `maxRecords` + 1: a payload that is rejected anyway must not cost memory first. */
+function* splittingLines(payload: Buffer, maxRecords: number): Generator<void, Buffer[]> {
   const records: Buffer[] = [];
-  yield* cutting(payload, createCutState(), true, (record) => records.push(record) <= most);
+  yield* cutting(payload, createCutState(), true, (record) => records.push(record) <= maxRecords);
   return records;
 }
 
-/** The elements of a JSON array as slices of its bytes, one beyond the most at most; undefined when it is not JSON. */
-function* splittingArray(payload: Buffer, most: number): Generator<void, Buffer[] | undefined> {
+/** The elements of a JSON array as slices of its bytes, at most `maxRecords` + 1; undefined when it is not JSON. */
+function* splittingArray(payload: Buffer, maxRecords: number): Generator<void, Buffer[] | undefined> {
   const elements: Buffer[] = [];
   const end = yield* readingValue(payload, 0, (start, end) => {
     elements.push(payload.subarray(start, end));
-    return elements.length <= most;
+    return elements.length <= maxRecords;
   });
-  return end === payload.length || elements.length > most ? elements : undefined;
+  return end === payload.length || elements.length > maxRecords ? elements : undefined;
 }
 
 /** Some programs begin every text with a byte order mark; it is no part of the JSON. */

@@ -52,18 +52,18 @@ function decodeTpot(record: Fields, options: DecodeOptions): Decoded {
   const decoded = decodeByType(record, type.toLowerCase(), { ...options, isOwnAddress, sensorId });
   return !("observation" in decoded)
     ? decoded
-    : { ...decoded, observation: withPlace(decoded.observation, record, type) };
+    : { ...decoded, observation: withEnrichment(decoded.observation, record, type) };
 }
 
 function decodeByType(record: Fields, type: string, options: DecodeOptions): Decoded {
-  const own = asWritten(record, TPOT_CHANGES.get(type));
+  const written = asWritten(record, TPOT_CHANGES.get(type));
   const decode = FORMATS.get(type);
-  if (decode !== undefined) return decode(own, options);
-  return decodeHoneypot(HONEYPOTS.get(type) ?? findHoneypot(own) ?? unknownHoneypot, own, options);
+  if (decode !== undefined) return decode(written, options);
+  return decodeHoneypot(HONEYPOTS.get(type) ?? findHoneypot(written) ?? unknownHoneypot, written, options);
 }
 
 /** Logstash has looked up the source's place and reputation, and CVE ids of signatures. */
-function withPlace(observation: Fields, record: Fields, type: string): Fields {
+function withEnrichment(observation: Fields, record: Fields, type: string): Fields {
   const country = textAt(record, "geoip.country_code2");
   const labels = [
     ...(type === "" || NAMED_BY_LABELS.has(type.toLowerCase()) ? [] : [`tpot:${type}`.slice(0, MAX_LENGTH.label)]),
@@ -71,14 +71,14 @@ function withPlace(observation: Fields, record: Fields, type: string): Fields {
     ...textsAt(record, "alert.cve_id").flatMap(cveLabels),
     ...textsAt(record, "ip_rep").map((reputation) => `ip-rep:${reputation}`),
   ];
-  const place = {
+  const enrichment = {
     asn: textAt(record, "geoip.asn"),
     organization: textAt(record, "geoip.as_org")?.slice(0, MAX_LENGTH.organization),
     country: country !== undefined && /^[A-Z]{2}$/.test(country) ? country : undefined,
     city: textAt(record, "geoip.city_name")?.slice(0, MAX_LENGTH.place),
   };
   return {
-    ...Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(enrichment).filter(([, value]) => value !== undefined)),
     ...observation,
     ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, MAX_ITEMS.labels) }),
   };

@@ -110,16 +110,16 @@ function buildTrie(patterns: readonly Pattern[]): Trie {
   }
   // By code units, which is how < compares.
   const texts = [...idsByText.keys()].sort((one, other) => (one < other ? -1 : 1));
-  const most = texts.reduce((sum, text) => sum + text.length, 1);
-  const firstChild = new Int32Array(most + 1);
-  const label = new Uint16Array(most);
-  const depth = new Int32Array(most);
-  const from = new Int32Array(most);
-  const to = new Int32Array(most);
+  const maxStates = texts.reduce((sum, text) => sum + text.length, 1);
+  const firstChild = new Int32Array(maxStates + 1);
+  const label = new Uint16Array(maxStates);
+  const depth = new Int32Array(maxStates);
+  const from = new Int32Array(maxStates);
+  const to = new Int32Array(maxStates);
   const own = {
-    anywhere: new Int32Array(most).fill(NONE),
-    start: new Int32Array(most).fill(NONE),
-    end: new Int32Array(most).fill(NONE),
+    anywhere: new Int32Array(maxStates).fill(NONE),
+    start: new Int32Array(maxStates).fill(NONE),
+    end: new Int32Array(maxStates).fill(NONE),
   };
   let states = 1;
   to[0] = texts.length;

@@ -100,9 +100,9 @@ function Tags({ slugs }: { readonly slugs: readonly string[] }) {
   const more = slugs.length - SHOWN_TAGS;
   return (
     <>
-      {slugs.slice(0, SHOWN_TAGS).map((slug, place) => (
+      {slugs.slice(0, SHOWN_TAGS).map((slug, index) => (
         <span key={slug}>
-          {place === 0 ? "" : ", "}
+          {index === 0 ? "" : ", "}
           <a href={tagPath(slug)}>{slug}</a>
         </span>
       ))}

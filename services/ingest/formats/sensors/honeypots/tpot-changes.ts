@@ -87,7 +87,7 @@ const LOG_FILE = /^\/data\/[^/]+\/log\//;
 export function asWritten(record: Fields, changes: Changes = {}): Fields {
   const { keeps = [], renames = {}, splits = {} } = changes;
   const hasPath = keeps.includes("path") && !LOG_FILE.test(toText(record.path) ?? "");
-  const own: Record<string, unknown> = {
+  const written: Record<string, unknown> = {
     ...record,
     timestamp: firstTime(record.timestamp, record["@timestamp"]),
     type: undefined,
@@ -97,15 +97,15 @@ export function asWritten(record: Fields, changes: Changes = {}): Fields {
   };
   for (const name in renames) {
     const value = record[renames[name] ?? ""];
-    if (value !== undefined) own[name] = value;
+    if (value !== undefined) written[name] = value;
   }
   for (const name in splits) {
     const [address = "", port = ""] = splits[name] ?? [];
     const number = portAt(record, port);
     const text = textAt(record, address);
-    if (text !== undefined) own[name] = number === undefined || number === 0 ? text : `${text}:${number}`;
+    if (text !== undefined) written[name] = number === undefined || number === 0 ? text : `${text}:${number}`;
   }
-  return own;
+  return written;
 }
 
 /** Logstash takes the message apart: `(192.0.2.1:4711): GET Header: /path`. */
