@@ -68,7 +68,7 @@ function isAlive(pid) {
   }
 }
 
-/** Sources that were touched count as changed: reading them all would take longer than most commands. */
+/** Sources that were touched count as changed: reading them all would delay every command. */
 function fingerprint() {
   const hash = createHash("sha256");
   const add = (path) => {
@@ -118,7 +118,7 @@ function newestBuilds() {
   return readdirSync(DIST).sort((one, other) => made(other) - made(one));
 }
 
-/** Written elsewhere and renamed, for two processes may build at once and neither may see half a build. */
+/** Written elsewhere and renamed, for two processes may build concurrently and neither may see half a build. */
 async function build(folder) {
   const unfinished = `${folder}.${process.pid}`;
   try {

@@ -23,7 +23,7 @@ export type HistoryOptions = {
   readonly ordinaryAddresses?: { readonly active: number; readonly later: number };
   /** How many addresses the steady tag has, the same in the whole history. */
   readonly steadyAddresses?: number;
-  /** Each insert has so many hours, as a batch of the intake has some minutes. */
+  /** Hours of observations in each insert; a batch of the intake has some minutes. */
   readonly hoursPerInsert?: number;
   /** Called after each insert with the rows so far and in total. */
   readonly onProgress?: (rows: number, total: number) => void;

@@ -37,7 +37,7 @@ export function against(named: Named, ours: Series, theirs: Series): Line {
   return toLine(named, ours, theirs, ratios);
 }
 
-/** On the machine that the limits were set on, an empty route answered so many requests a second. */
+/** Requests a second of an empty route on the machine that the limits were set on. */
 export const SPEED_OF_LIMITS = 64_000;
 
 const LIMIT = "limit";

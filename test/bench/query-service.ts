@@ -10,7 +10,7 @@ import { getRequest } from "./load/protocol.ts";
 /** A real `noisefloor query`, that one caller with every right asks. */
 export type QueryService = {
   readonly port: number;
-  /** The whole answer, as text. @throws when it is none of these statuses. */
+  /** The whole answer, as text. @throws if its status is not one of these. */
   get(path: string, statuses?: readonly number[]): Promise<string>;
   /** Reads an answer of 200 and keeps nothing of it: to make a text of a large one takes as long as to answer it. */
   drain(path: string): Promise<void>;

@@ -9,7 +9,7 @@ export type Quietness = {
   readonly busy: number;
 };
 
-/** Above this, others take so much that ratios waver. */
+/** The share of the processors above which other work makes ratios unreliable. */
 export const QUIET = 0.15;
 
 export async function measureQuietness(ms: number): Promise<Quietness> {

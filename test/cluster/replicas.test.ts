@@ -58,7 +58,7 @@ afterAll(() => world.close().finally(() => cluster.stop()));
 let next = 0;
 /** How many are still stored. */
 let stored = 0;
-/** Stores one observation each of so many addresses that no test has stored yet, as the intake does. */
+/** Stores one observation each of `count` addresses that no test has stored yet, as the intake does. */
 async function store(count: number): Promise<void> {
   const open = (server: typeof world.client) =>
     insertQueue({ insert: insertObservations(server), retryForMs: RETRY_MS, intervalMs: 0 });

@@ -126,7 +126,7 @@ test("a tag carries its day twice, as created and as created_at", async () => {
   expect(tag).toMatchObject({ created: worm.created_at, created_at: worm.created_at });
 });
 
-test("trust_level is a string, also where there is none", async () => {
+test("trust_level is a string, also where it is unknown", async () => {
   for (const [ip, level] of [
     ["8.8.8.8", "2"],
     ["45.0.0.1", ""],

@@ -61,7 +61,7 @@ test("each address of an answer is a lookup, found or not, in every operation", 
   }
 });
 
-test("many addresses at once are one lookup for each distinct routable one", async () => {
+test("a request for many addresses is one lookup for each distinct routable one", async () => {
   const caller = newCaller();
   for (const path of BULK) {
     expect([path, ...(await caller.costOf(path, [NOISE, NOISE, RIOT, UNKNOWN, "x", "10.0.0.1"]))]).toEqual([
@@ -171,7 +171,7 @@ test("a caller without lookups left gets no record of an address from any operat
   ).toBe(400);
 });
 
-test("of requests for many addresses that come at once no more are answered than the limit allows", async () => {
+test("of concurrent requests for many addresses no more are answered than the limit allows", async () => {
   const caller = newCaller();
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>

@@ -49,7 +49,7 @@ beforeAll(async () => {
 test("every command in the documents exists, with its options and arguments", () => {
   const commands = lines.filter((line) => argumentsIn(line) !== undefined);
   expect(commands.length).toBeGreaterThan(50);
-  // A placeholder such as SHELL is none of the words that an argument takes.
+  // An argument takes certain words; a placeholder such as SHELL is not among them.
   const incomplete = ["help", "missingArgument", "invalidArgument", "missingMandatoryOptionValue"].map(
     (code) => `commander.${code}`,
   );

@@ -54,7 +54,7 @@ test("variables that look like settings are named in a warning, all others are n
   ]);
 });
 
-test.runIf(process.platform === "linux")("an impossible data directory is reported at once", async () => {
+test.runIf(process.platform === "linux")("an impossible data directory is reported immediately", async () => {
   expect(await commandLine.run(["start"], { DATA_DIR: "/proc/none", HTTP_PORT: "0" }).finished).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^noisefloor: the data directory \/proc\/none cannot be used: ENOENT/),

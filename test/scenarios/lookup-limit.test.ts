@@ -20,7 +20,7 @@ afterEach(() => commandLine.close());
 /** An address that was observed, and one that was not. */
 const [KNOWN, UNKNOWN] = ["45.0.0.9", "45.0.0.10"];
 
-/** Makes the lookups `from` to `to` at once and without a key, half of them hits. All must be answered. */
+/** Makes the lookups `from` to `to` concurrently and without a key, half of them hits. All must be answered. */
 async function lookUp(from: number, to: number, urlOf: (lookup: number) => string, headers = {}): Promise<void> {
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const remaining = await Promise.all(

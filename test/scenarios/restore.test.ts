@@ -235,7 +235,7 @@ test("of a backup made while old and new observations come in, every rollup coun
   expect(await numberOf(other, "SELECT count() FROM scope_tags")).toBeGreaterThan(0);
 });
 
-test("two restores at once do not touch each other's scratch database, and one that was killed leaves nothing behind", async () => {
+test("two concurrent restores do not touch each other's scratch database, and one that was killed leaves nothing behind", async () => {
   const scratch = `${other.connection.database}_restoring`;
   await command(other, `CREATE DATABASE ${scratch} COMMENT 'Scratch of a Noisefloor restore'`);
   await command(other, `CREATE TABLE ${scratch}.tags AS tags`);

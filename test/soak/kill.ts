@@ -18,7 +18,7 @@ export const kill: Scenario = {
     // Each process gets its share of the events, else all would be stored before the last kill.
     const begin = async (number: number) => {
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
-      // A static member gets its partitions back at once; those of another one wait until its session expires.
+      // A static member gets its partitions back immediately; those of another one wait until its session expires.
       return stage.ingest(number > kills / 5 ? { KAFKA_INSTANCE_ID: "soak" } : {});
     };
     for (let number = 0; number < kills; number++) {

@@ -17,7 +17,7 @@ Options:
   --quick           the numbers of events that the tests take
   --minutes NUMBER  ends the soak after so long (default ${DEFAULTS.minutes})
   --seed NUMBER     of the events and the faults (default ${DEFAULTS.seed})
-  --shards NUMBER   a ClickHouse cluster with so many (default ${DEFAULTS.shards})
+  --shards NUMBER   shards of the ClickHouse cluster (default ${DEFAULTS.shards})
   --replicas NUMBER servers of each shard (default ${DEFAULTS.replicas})
   --help            this text
 
@@ -69,7 +69,7 @@ try {
 } finally {
   console.table(table);
   // An interrupted scenario may still use them.
-  await servers.close().catch((error: unknown) => say(`the servers' data are left behind: ${String(error)}`));
+  await servers.close().catch((error: unknown) => say(`could not remove the servers' data: ${String(error)}`));
 }
 
 function readOptions(): SoakOptions {

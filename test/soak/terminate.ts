@@ -19,7 +19,7 @@ export const terminate: Scenario = {
     // Without merges every inserted row counts, also one that comes twice.
     await stage.client.command({ query: "SYSTEM STOP MERGES observations" });
     const withLongSession = {
-      // A process that stops leaves the group at once. A short session might expire on a busy machine.
+      // A process that stops leaves the group immediately. A short session might expire on a busy machine.
       KAFKA_SESSION_TIMEOUT_SECONDS: "30",
     };
     const share = Math.ceil(events.length / (stops + 1));

@@ -10,7 +10,7 @@ export async function throughout(ms: number, check: () => Promise<void> | void):
   await check();
 }
 
-/** Repeats the check until it passes. @param within milliseconds, or whether to give the last error at once. */
+/** Repeats the check until it passes. @param within milliseconds, or a function that says whether to stop and throw the last error. */
 export async function eventually<T>(check: () => Promise<T>, within: number | (() => boolean) = 30_000): Promise<T> {
   const start = Date.now();
   const isOver = () => (typeof within === "number" ? Date.now() - start > within : within());

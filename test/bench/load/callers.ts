@@ -12,9 +12,8 @@ function answer(message: unknown): void {
 }
 
 /**
- * Polls the connections without sleeping. The system call that sends an answer also wakes a process that sleeps until
- * then. The slower of two services pays for more wake-ups and seems slower still: with callers that slept, the service
- * answered a third fewer lookups, and the empty route a tenth fewer.
+ * Polls the connections without sleeping: the system call that sends an answer would also wake a process that sleeps,
+ * and the slower of two services would pay for more wake-ups.
  * @returns a function that ends it.
  */
 function stayAwake(): () => void {

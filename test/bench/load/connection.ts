@@ -10,7 +10,7 @@ export type Connection = {
   close(): void;
 };
 
-/** Node's own clients take longer for a small request than a server for its answer; this one is a third of them. */
+/** Lighter than Node's own clients, which take longer for a small request than a server for its answer. */
 export async function openConnection(port: number): Promise<Connection> {
   const socket = await open(port);
   let settle = (_status: number) => {};

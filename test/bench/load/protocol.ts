@@ -21,7 +21,7 @@ export const resultSchema = z.object({
 });
 export type LoadResult = z.output<typeof resultSchema>;
 
-/** What the process answers: a result, or why there is none. */
+/** What the process answers: a result, or an error. */
 export const answerSchema = z.union([resultSchema, z.object({ error: z.string() })]);
 
 /** A GET as the callers send it. */

@@ -47,7 +47,7 @@ const IN_TWO_DATASETS: readonly (Asked & { readonly limitMs?: number })[] = [
   { tag: "ordinary", days: 30, hours: 24, ips: false },
 ];
 const BOTH: readonly Dataset[] = ["global", "community"];
-/** Lists may make an answer so much slower. */
+/** The factor by which lists may slow an answer down. */
 const MOST_FOR_LISTS = 1.3;
 
 export const activity: Part = {

@@ -9,7 +9,7 @@ import { someAddresses, type World } from "../world.ts";
 
 const CONNECTIONS = 64;
 const HOURS = 24;
-/** A question is flat when 16 times as much data make it take at most so many times as long. */
+/** A question is flat if it takes at most this many times as long with 16 times the data. */
 const FLAT = 1 / 1.5;
 
 /** Asks a world. @returns milliseconds. */

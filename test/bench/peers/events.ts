@@ -87,7 +87,7 @@ export function* makeRawRecords(seed: number, count: number, now: number) {
   }
 }
 
-/** Messages of so many records each, as NDJSON. */
+/** Messages with the same number of records each, as NDJSON. */
 export function* messagesOf(events: Iterable<object>, perMessage: number): Generator<string> {
   let lines: string[] = [];
   for (const event of events) {

@@ -10,7 +10,7 @@ const partSchema = z.object({
   failures: z.array(z.string()),
 });
 
-/** What a run leaves behind, and what a later one is compared with. */
+/** The result of a run, with which a later one is compared. */
 export const reportSchema = z.object({
   made: z.string(),
   machine: z.string(),

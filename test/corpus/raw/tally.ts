@@ -38,7 +38,7 @@ for (const network of ["0/8", "10/8", "100.64/10", "127/8", "169.254/16", "172.1
 /** Whether no packet from the Internet can come from an address, such as a container's. */
 export const isInside = (address: string) => isIPv4(address) && UNROUTABLE.check(address);
 
-/** Of a session's commands and files so many are kept, and of a command so many characters. */
+/** Max commands and files of a session that are kept, and max characters of a command. */
 const MAX = { commands: 64, files: 32, characters: 1_024, sessionLogins: 256 };
 
 /** @param says what the format's records can say. */

@@ -40,7 +40,7 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs all of them as grafana, several at once. @returns those that succeeded. */
+  /** Runs all of them as grafana, several in parallel. @returns those that succeeded. */
   async function answered(statements: readonly string[]): Promise<string[]> {
     const waiting = [...statements];
     const found: string[] = [];

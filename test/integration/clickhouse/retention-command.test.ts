@@ -132,7 +132,7 @@ const storedRows = defineQuery({
   row: z.object({ rows: z.int(), tags: z.int() }),
 });
 
-test("a shorter retention is set at once, however long the server takes to delete what is older", async () => {
+test("a shorter retention is set immediately, however long the server takes to delete what is older", async () => {
   await world.client.command({ query: "SYSTEM STOP MERGES observations" });
   await applyRetention(world.client, 30);
   expect(await readRetention(world.client)).toBe(30);

@@ -116,7 +116,7 @@ test("an insert repeated under its token counts once, in the table and in its ro
   expect((await stored())?.raw).toBe(2 * (before?.raw ?? Number.NaN));
 });
 
-test("rows of many callers share inserts: the first goes at once, those that come meanwhile go together", async () => {
+test("rows of many callers share inserts: the first goes immediately, those that come meanwhile go together", async () => {
   const { queue, inserts } = queueOf({ intervalMs: 50 });
   await Promise.all(Array.from({ length: 200 }, (_, call) => queue.store(rows(call * 10, call * 10 + 10), 0)));
   expect((await stored())?.raw).toBe(2_000);
@@ -134,7 +134,7 @@ test("after a while without rows the first do not wait; those soon after them wa
   expect(performance.now() - start).toBeGreaterThanOrEqual(490);
 });
 
-test("rows with more behind them do not wait for others", async () => {
+test("rows that more rows follow do not wait for others", async () => {
   const { queue } = queueOf({ intervalMs: 3_600_000 });
   await queue.store(rows(0, 10), 0);
   const waiting = queue.store(rows(10, 20), 0);
@@ -143,7 +143,7 @@ test("rows with more behind them do not wait for others", async () => {
 });
 
 test("no insert is larger than 200,000 rows, and a full one does not wait for others", async () => {
-  // Only the queue decides the sizes; full volume shows that the server takes so many rows.
+  // Only the queue decides the sizes; full volume shows that the server takes them.
   const insert = atVolume(async () => {}, insertObservations(world.client));
   const { queue, inserts } = queueOf({ intervalMs: 60_000, insert });
   const same = row(0);
@@ -247,7 +247,7 @@ test("an unknown failure is not retried", async () => {
   await elsewhere.close();
 });
 
-test("during a shutdown nothing is retried, and rows that wait for others are inserted at once", async () => {
+test("during a shutdown nothing is retried, and rows that wait for others are inserted immediately", async () => {
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
   const shutdown = new AbortController();
   const { queue } = queueOf({

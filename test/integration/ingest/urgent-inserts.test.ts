@@ -19,7 +19,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** @returns two settings of an insert of so many rows. Large queries pause for the priority 1. */
+/** @returns two settings of an insert of this size. Large queries pause for the priority 1. */
 async function settingsOf(insert: Insert<ObservationRow>, rows: number) {
   const before = proxy.requests.length;
   const sent = Array.from({ length: rows }, (_, number) => {

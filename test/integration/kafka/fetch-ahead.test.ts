@@ -9,7 +9,7 @@ import { type HeldBatch, holdBatches } from "../../support/worlds/held-batches.t
 import { silent } from "../../support/worlds/http.ts";
 
 let kafka: KafkaSettings;
-/** Of the second message: the broker says that there is more behind the first, and keeps it back until this ends. */
+/** Holds the second message: the broker says that more follows the first, and keeps it back until this ends. */
 let transaction: Transaction;
 beforeEach(async () => {
   kafka = freshKafka();
@@ -92,7 +92,7 @@ test("what follows such a batch is aborted, and both are fetched again in order"
   await eventually(async () => expect(await committedOffsets(kafka)).toEqual([3]));
 });
 
-test("nothing is committed behind a prepared batch that is not stored, not even past records without messages", async () => {
+test("nothing is committed past a prepared batch that is not stored, not even past records without messages", async () => {
   const { first, handled, texts } = await prepareFirst();
   await transaction.abort();
   // Meanwhile the library skips what the transaction has left.

@@ -39,7 +39,7 @@ test("a partition's next batch is handled while the one before is stored, and is
   await eventually(async () => expect(await committedOffsets(kafka)).toEqual([4]));
 });
 
-test("when a batch fails, the one behind it is aborted, and both are delivered again", async () => {
+test("when a batch fails, the one after it is aborted, and both are delivered again", async () => {
   const first = await consume();
   await eventually(async () => expect(first.texts()).toEqual(["0", "1"]));
   first.handled[0]?.end(new Error("it cannot be stored"));

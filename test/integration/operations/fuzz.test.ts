@@ -172,7 +172,7 @@ test.each([
   }
 });
 
-/** Their 429 needs many large queries at once, which take long. */
+/** Their 429 needs many concurrent large queries, which take long. */
 function countsLookups(id: string): boolean {
   return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.errorResponses[429] !== undefined);
 }

@@ -176,7 +176,7 @@ test.each(atVolume([1], [1, 2, 3]))(
   },
 );
 
-test("rows that this process has stored show at once, before the next poll", async () => {
+test("rows that this process has stored show immediately, before the next poll", async () => {
   now = NOW;
   const indexed = await openIndexed({ intervalMs: 60_000, maxAgeMs: 60_000 });
   try {
@@ -222,7 +222,7 @@ test("lookups query ClickHouse while the addresses are loaded, beyond the limit,
 const openServer = (url = world.connection.url) =>
   connect({ ...world.connection, url, cluster: undefined }, "noisefloor-tests");
 
-test("no change is missed by reading on from the last block while many inserts end at once", async () => {
+test("no change is missed by reading on from the last block while many inserts end together", async () => {
   const [writers, inserts, base] = [6, atVolume(6, 25), ipv4ToNumber("52.0.0.0")];
   const server = openServer();
   const seen = new Set<number>();

@@ -106,7 +106,7 @@ test("one caller's large queries wait for each other, too many are a 429, and no
     expect((await ask(url, path, withoutKey(2))).status, path).toBe(200);
   }
   const others = [ask(url, "/v3/ip/45.0.0.1", withoutKey(2)), ask(url, "/v3/ip/45.0.0.1", withKey(key))];
-  await eventually(async () => expect(app.admission.inFlight(), "they do not wait behind the 32").toBe(6));
+  await eventually(async () => expect(app.admission.inFlight(), "they do not wait for the 32").toBe(6));
 
   release();
   expect(await statusesOf(others)).toEqual([200, 200]);
@@ -136,7 +136,7 @@ test("all callers without a key together leave half of the capacity to those wit
   expect([count(statuses, 200), count(statuses, 503)]).toEqual([18, 9]);
 });
 
-test("the cost of a query grows with its addresses, days and lists: of large ones only few run at once", async () => {
+test("the cost of a query grows with its addresses, days and lists: only few large ones run concurrently", async () => {
   const { url, release } = await serve({ queryCapacity: 16 }, true);
   const [caller, other] = [withKey(key), withKey(otherKey)];
   const asked: Promise<unknown>[] = [];

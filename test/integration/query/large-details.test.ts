@@ -19,7 +19,7 @@ afterAll(() => world.close());
 
 type Paths = { readonly first: string; readonly addresses: number; readonly paths: number; readonly length: number };
 
-/** Stores so many addresses from the first one on, each with distinct paths of so many characters. */
+/** Stores consecutive addresses from the first one on, each with distinct paths of the same length. */
 async function store({ first, addresses, paths, length }: Paths): Promise<void> {
   await world.client.command({
     query: `

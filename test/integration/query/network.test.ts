@@ -65,7 +65,7 @@ test("of more than 1,000 addresses the first 1,000 are listed, and all are count
   expect(body).toMatchObject({ ips: { 999: address("46.7.3.231", "suspicious", ["probe"]) } });
 });
 
-test("a network that is none, too large or not routed is rejected", async () => {
+test("an invalid, too large or unrouted network is rejected", async () => {
   for (const [path, status] of [
     ["45.1.0.0/15", 400],
     ["45.1.0.0/33", 400],

@@ -46,7 +46,7 @@ describe("without Redis", () => {
     expect(await world.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
-  test("of lookups that come at once no more are granted than the limit", async () => {
+  test("of concurrent lookups no more are granted than the limit", async () => {
     const limit = await local(file);
     const permits = await Promise.all(Array.from({ length: 50 }, () => world.take(limit)));
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);

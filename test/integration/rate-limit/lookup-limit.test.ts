@@ -64,7 +64,7 @@ describe("with Redis", () => {
     expect(world.logged).toEqual([]);
   });
 
-  test("of lookups that come at once through several processes no more are granted than the limit", async () => {
+  test("of concurrent lookups through several processes no more are granted than the limit", async () => {
     const three = [await shared(url), await shared(url), await shared(url)];
     const permits = await Promise.all(
       Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map((limit) => world.take(limit))).flat(),
@@ -73,7 +73,7 @@ describe("with Redis", () => {
     expect(await direct.get(key()), "rejected lookups cost nothing").toBe(String(LIMIT));
   });
 
-  test("requests for many addresses at once, through several processes, are granted whole or not and never exceed the limit", async () => {
+  test("concurrent requests for many addresses, through several processes, are granted whole or not and never exceed the limit", async () => {
     const three = [await shared(url), await shared(url), await shared(url)];
     const grantedAtOnce = async (lookups: number) => {
       const permits = await Promise.all(

@@ -190,7 +190,7 @@ test("lists imported at the same time are all there afterwards", async () => {
   expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
 });
 
-test("changed lists and tags show at once when the caches have not been refreshed for more than five seconds", async () => {
+test("changed lists and tags show immediately when the caches have not been refreshed for more than five seconds", async () => {
   await world.close();
   world = await createWorld(() => NOW);
   const tag = makeTag("port-scan", "suspicious");

@@ -33,7 +33,7 @@ const closed = (socket: Socket) => new Promise<void>((settle) => socket.once("cl
 const keyField = (caller: number) => (caller % 5 === 0 ? `key: ${order.key}\r\n` : "");
 const get = (path: string, caller: number) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${keyField(caller)}\r\n`;
 
-/** Hundreds of requests at once on each connection, repeated when it is cut. */
+/** Hundreds of pipelined requests on each connection, repeated when it is cut. */
 async function pipeline(caller: number): Promise<void> {
   const depths = [400, 90, 20];
   for (let round = caller; !isOver(); round++) {

@@ -27,7 +27,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A window of its own, without what others stored. Its language is none that `Intl` takes, unless the options name one. */
+/** A window of its own, without what others stored. `Intl` does not know its language, unless the options name one. */
 export function openWindow(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   return browser.newContext({ timezoneId: "UTC", ...options });
 }

@@ -28,7 +28,7 @@ export type SensorKeyWorld = {
   readonly guarded: FastifyInstance;
   /** Stores a key; the intakes see it with their next poll. @param sensorId the one sensor that may use the key. */
   makeKey(scope: Scope, sensorId?: string): Promise<string>;
-  /** Stores a key that the intakes see at once. */
+  /** Stores a key that the intakes see immediately. */
   addKey(scope: Scope, sensorId?: string): Promise<string>;
   findKey(key: string): Promise<SensorKey>;
   revoke(key: string): Promise<void>;

@@ -53,7 +53,7 @@ function isMessage(body: unknown): boolean {
 
 const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
 
-/** Of an answer's longer lists only so many items are checked: the code that makes the others is the same. */
+/** Max items of a list that are checked: the same code makes the others. */
 const MOST_ITEMS = atVolume(200, Number.POSITIVE_INFINITY);
 
 function shortened(body: unknown): unknown {

@@ -20,7 +20,7 @@ const BUILD = fileURLToPath(new URL("../../../infra/build.mjs", import.meta.url)
 /** Starts the real servers once for all test files, and ends them after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [build, ...servers] = await Promise.allSettled([
-    // Else the first processes that tests start would build the program, all of them at once.
+    // Else the first processes that tests start would each build the program.
     promisify(execFile)(process.execPath, [BUILD]),
     provideClickHouse(process.env),
     provideKafka(process.env),

@@ -217,7 +217,7 @@ async function readCommitted(admin: Admin, { groupId, topic }: KafkaSettings): P
   return byPartition(offsets?.partitions ?? []);
 }
 
-/** Both at once: a test that waits for a group asks for them again and again. */
+/** Both over one connection: a test that waits for a group asks for them again and again. */
 export async function readProgress(kafka: KafkaSettings): Promise<{ ends: number[]; committed: number[] }> {
   return withAdmin(kafka, async (admin) => {
     const ends = await readEnds(admin, kafka);

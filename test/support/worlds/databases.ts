@@ -145,7 +145,7 @@ async function makeCaller(client: ClickHouseClient): Promise<Caller> {
   return { key, rows: (await readState(client)).access };
 }
 
-/** Tests run each query only a few times: compiling its expressions would take a third of the server's time. */
+/** Tests run each query only a few times, too few for compiling its expressions. */
 export function withoutCompiling(url: string): string {
   const asked = new URL(url);
   for (const what of ["expressions", "aggregate_expressions", "sort_description"]) {

@@ -180,7 +180,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   };
 }
 
-/** A sink that inserts at once and retries nothing. */
+/** A sink that inserts immediately and retries nothing. */
 export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
   return directSink(client, { retryForMs: 0 });
 }
