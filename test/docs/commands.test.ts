@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { ALL_SCENARIOS } from "../soak/all.ts";
 import { readSoakOptions } from "../soak/options.ts";
-import { listDocuments, readSpans, readText, splitDocument } from "./documents.ts";
+import { listDocuments, readItems, readSpans, readText, splitDocument } from "./documents.ts";
 import { type ParsedCommands, parseCommands } from "./parse-commands.ts";
 
 /** A command line in a document. Within a sentence it may leave out required arguments. */
@@ -66,10 +66,11 @@ test("no document has npm fetch a package of another's, and a line to copy names
 });
 
 test("docs/cli.md has every command with every option, and no other", async () => {
-  const sections = (await readText("docs/cli.md")).split("\n").filter((row) => row.startsWith("| `noisefloor "));
+  const items = readItems(await readText("docs/cli.md")).map(({ item }) => item);
+  const sections = items.filter((item) => item.startsWith("`noisefloor "));
   const everywhere = ["--json", "--reason", "--source", "--since", "--before", "--origin", "--key"];
   const documented = sections.map((row) => {
-    const name = /^\| `(noisefloor(?: [a-z-]+)+)/.exec(row)?.[1] ?? row;
+    const name = /^`(noisefloor(?: [a-z-]+)+)/.exec(row)?.[1] ?? row;
     const options = [...row.matchAll(/`(--[a-z-]+)`/g)].flatMap(([, option]) => option ?? []);
     return [name, options.filter((option) => !everywhere.includes(option)).toSorted()] as const;
   });

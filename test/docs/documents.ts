@@ -25,6 +25,16 @@ export function splitDocument(text: string): { code: string[]; prose: string[] }
   return { code, prose };
 }
 
+/** The items of a document's lists, each a line, with the items below it. */
+export function readItems(text: string): { readonly item: string; readonly below: readonly string[] }[] {
+  const items: { item: string; below: string[] }[] = [];
+  for (const line of text.replaceAll(/\n {2,}(?! *- )/g, " ").split("\n")) {
+    if (line.startsWith("- ")) items.push({ item: line.slice(2), below: [] });
+    else if (line.startsWith("  - ")) items.at(-1)?.below.push(line.slice(4));
+  }
+  return items;
+}
+
 /** What stands between single backticks. */
 export function readSpans(prose: readonly string[]): string[] {
   return prose.flatMap((line) => [...line.matchAll(/`([^`]+)`/g)].map(([, span = ""]) => span));

@@ -1,28 +1,20 @@
 import { expect, test } from "vitest";
-import { readText } from "./documents.ts";
-
-/** Rows of a table whose last column is headed "pinned by": what is promised, and `file: name of the test`. */
-function promisesIn(document: string): { promise: string; pinnedBy: string }[] {
-  const rows: { promise: string; pinnedBy: string }[] = [];
-  let isPinned = false;
-  for (const line of document.split("\n")) {
-    const cells = line.split("|").map((cell) => cell.trim());
-    const [, promise = "", pinnedBy = ""] = cells;
-    if (cells.length < 4) isPinned = false;
-    else if (pinnedBy === "pinned by") isPinned = true;
-    else if (isPinned && !promise.startsWith("---")) rows.push({ promise, pinnedBy });
-  }
-  return rows;
-}
+import { readItems, readText } from "./documents.ts";
 
 test("every promise of the specification names a test that is there", async () => {
-  const promises = promisesIn(await readText("docs/specification.md"));
+  const promises = readItems(await readText("docs/specification.md"));
   expect(promises.length).toBeGreaterThan(50);
-  for (const { promise, pinnedBy } of promises) {
-    const [, file = "", name = ""] = /^([\w/.-]+\.test\.ts): (.+)$/.exec(pinnedBy) ?? [];
+  for (const { item: promise, below } of promises) {
+    expect(below, `"${promise}" names no test, or several`).toHaveLength(1);
+    const [, file = "", name = ""] = /^([\w/.-]+\.test\.ts): (.+)$/.exec(below[0] ?? "") ?? [];
     expect(file, `"${promise}" names no test`).not.toBe("");
     const source = await readText(file);
     const isThere = [`"${name}"`, `\`${name}\``].some((title) => source.includes(title));
     expect(isThere, `${file} has no test called "${name}"`).toBe(true);
   }
+});
+
+test.each(["docs/specification.md", "docs/cli.md"])("%s is no wider than a screen", async (document) => {
+  const lines = (await readText(document)).split("\n");
+  expect(lines.filter((line) => line.length > 132)).toEqual([]);
 });
