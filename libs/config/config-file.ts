@@ -47,7 +47,7 @@ function unknownSetting(name: string, settings: readonly string[]): string {
   return `there is no setting ${JSON.stringify(name)}${nearest === undefined ? "" : `: did you mean ${nearest}?`}`;
 }
 
-/** Undefined for what has no text. Nothing at all is empty, which counts as not set. */
+/** Undefined for a value that has no text form. An absent value is empty, which counts as not set. */
 function textOf(node: Node | null): string | undefined {
   if (node === null) return "";
   if (isScalar(node)) return scalarText(node);

@@ -24,7 +24,7 @@ export function* chunksOf<T>(
 /** How far a chunk may exceed the wanted size, so that no small one is left over. */
 const TOLERANCE = 1.1;
 
-/** Splits a list into chunks of about the same size, in order: as few as there can be of about `bytes` each. */
+/** Splits a list into chunks of about the same size, in order: as few as possible of about `bytes` each. */
 export function* evenChunksOf<T>(items: readonly T[], sizeOf: (item: T) => number, bytes: number): Generator<T[]> {
   const sizes = items.map(sizeOf);
   const total = sizes.reduce((sum, size) => sum + size, 0);

@@ -17,7 +17,7 @@ export function createTerminalLogger(
   return pino({ name, level, formatters, timestamp: pino.stdTimeFunctions.isoTime }, pretty(options));
 }
 
-/** Of the line of an answered request, which has many fields, makes a sentence; of other lines nothing. */
+/** Folds the many fields of an answered request into a sentence. Other lines stay as they are. */
 function foldAnswer(fields: Record<string, unknown>): Record<string, unknown> {
   const { method, path, status, ms, workspace, client, requestId } = fields;
   if (method === undefined || ms === undefined) return fields;

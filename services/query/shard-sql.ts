@@ -1,4 +1,4 @@
-/** The answers of all shards side by side: an address is on one shard, so no two of them have a row for the same. */
+/** The rows of all shards. An address is on one shard, so each address has rows of one shard alone. */
 export function allRows(shards: string): string {
   return `SELECT * FROM ${shards}`;
 }

@@ -4,9 +4,8 @@ const MEMORY = "/dev/shm";
 const LEAST_FREE_BYTES = 4 * 1024 ** 3;
 
 /**
- * Puts the temporary files of tests in memory where there is enough. Each small insert makes dozens of files, and ext4
- * without a journal looks for inodes that were not deleted lately: that took a quarter of the CPU time of an insert,
- * and beside other work an insert waited for a locked folder for up to a second.
+ * Puts the temporary files of tests in memory where there is enough. Each small insert makes dozens of files, which a
+ * disk's file system slows down, most of all beside other work.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return;

@@ -4,7 +4,7 @@ const INVALID = -1;
 
 /**
  * Reads four decimal parts without leading zeros: rejects `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4`. Character
- * by character, as a request may have 10,000 addresses: a regular expression and a split took 40 ms for them.
+ * by character and without a regular expression, as a request may have 10,000 addresses.
  * @returns {@link INVALID} for any other text.
  */
 function parse(text: string): number {

@@ -38,7 +38,7 @@ export function toCode<Plain>(whole: z.ZodObject): (value: unknown) => value is 
     io: "output",
     target: "draft-2020-12",
     override({ zodSchema, jsonSchema }) {
-      // An observation has its tags always once it is transformed, but before that they may be left out.
+      // A transformed observation always has tags; before that they may be left out.
       if (zodSchema === whole) jsonSchema.required = withoutTags(jsonSchema.required);
       for (const check of zodSchema._zod.def.checks ?? []) {
         const { check: kind } = check._zod.def;
@@ -52,7 +52,7 @@ export function toCode<Plain>(whole: z.ZodObject): (value: unknown) => value is 
     },
   });
   // The formats of zod are patterns, too, and those are checked. Lengths count code points, as those of zod do.
-  // To check the schema itself, which zod has made, another one would be compiled, which takes as long again.
+  // The schema itself is not checked, as zod has made it.
   const ajv = new Ajv2020({ validateFormats: false, validateSchema: false });
   for (const type of REFINED_TYPES) {
     ajv.addKeyword({

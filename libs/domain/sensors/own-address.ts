@@ -1,13 +1,13 @@
 import { isRoutableIpv4 } from "../address/ipv4.ts";
 
-/** A flow that a passive monitor saw: who began it, and whom it went to. */
+/** A flow that a passive monitor saw: its source, which began it, and its destination. */
 export type SeenFlow = { readonly sensor: string; readonly source: string; readonly destination: string };
 
-/** An address that is most likely a monitor's own, as its flows say. */
+/** An address that is most likely a monitor's own, judging by its flows. */
 export type OwnAddress = {
   readonly sensor: string;
   readonly address: string;
-  /** How many of the `flows` it began: each of these would count as a scan by this address. */
+  /** The number of `flows` that it began: each of these would count as a scan by this address. */
   readonly begun: number;
   readonly flows: number;
 };
@@ -17,8 +17,8 @@ const SAMPLE = 2_000;
 const LEAST_FLOWS = 100;
 const SENSORS = 100;
 /**
- * The rule: an end of nine tenths of a sensor's flows, with ten others or more, that began some and was the destination
- * of others. A loud scanner has one partner, the sensor, and is no flow's destination.
+ * The rule: the address is an end of nine tenths of a sensor's flows, has ten partners or more, began some flows and was
+ * the destination of others. A loud scanner has one partner, the sensor, and is no flow's destination.
  */
 const RULE = { share: 0.9, partners: 10, eachWay: 0.01 } as const;
 
@@ -26,13 +26,13 @@ type Ends = { begun: number; received: number; readonly partners: Set<string> };
 type Sample = { flows: number; isJudged: boolean; readonly ends: Map<string, Ends> };
 
 export type OwnAddressWatch = {
-  /** @returns what the sample of the flow's sensor says, once when it is complete. */
+  /** @returns the result of the sample of the flow's sensor, once, when it is complete. */
   add(flow: SeenFlow): OwnAddress | undefined;
-  /** What the samples say so far, those that are not complete, too. */
+  /** The result of the samples so far, also of incomplete ones. */
   found(): OwnAddress[];
 };
 
-/** Looks for monitors' own addresses in their first flows. Memory is bounded: a sensor's sample goes once it is judged. */
+/** Looks for monitors' own addresses in their first flows. Memory is bounded: a sensor's sample is dropped once it has a result. */
 export function watchOwnAddresses(): OwnAddressWatch {
   const samples = new Map<string, Sample>();
   const found: OwnAddress[] = [];
@@ -80,7 +80,7 @@ function judgeSample(sensor: string, { flows, ends }: Sample): OwnAddress | unde
   return undefined;
 }
 
-/** What is stored of the source that a sensor has most observations of. */
+/** What is stored of a sensor's loudest source, the one with the most observations. */
 export type LoudestSource = {
   readonly sensor: string;
   readonly address: string;
@@ -89,13 +89,13 @@ export type LoudestSource = {
   readonly ofSource: number;
   /** Of the source's: questions to name servers, answers from a service, or to a client's port. */
   readonly outgoing: number;
-  /** To how many ports it sent. */
+  /** The number of ports that it sent to. */
   readonly ports: number;
 };
 
 /**
- * Whether a sensor's loudest source is most likely the sensor itself. Destinations are not stored, so its ports tell: a
- * scanner sends to the ports of services, and what sends to one port alone or to all alike is a scanner, too.
+ * Whether a sensor's loudest source is most likely the sensor itself. Destinations are not stored, so its ports decide: a
+ * scanner sends to the ports of services; a source that sends to one port alone, or to all alike, is a scanner, too.
  */
 export function looksLikeSensor({ observations, ofSource, outgoing, ports }: LoudestSource): boolean {
   return observations >= 1_000 && ofSource >= 0.1 * observations && outgoing >= 0.6 * ofSource && ports >= 5;

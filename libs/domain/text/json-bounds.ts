@@ -6,14 +6,14 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** How deep a JSON text from outside may be nested: code that walks its values, like JSON.stringify, is recursive. */
+/** Max nesting of a JSON text from outside: code that walks its values, like JSON.stringify, is recursive. */
 export const MAX_JSON_LEVELS = 64;
 /** Max values in it: many small objects take long to parse, however few bytes they have. */
 export const MAX_JSON_VALUES = 20_000;
 
 /**
- * What of a JSON text is more than may be parsed, as the end of a sentence about it; undefined when nothing is. Nothing
- * is built for it. Whether the text is JSON at all is left to JSON.parse.
+ * Which bound a JSON text exceeds, as the end of a sentence about it; undefined if it exceeds none. Builds no values.
+ * Whether the text is JSON at all is left to JSON.parse.
  */
 export function findJsonExcess(text: string, maxValues = MAX_JSON_VALUES): string | undefined {
   // Nearly every text is far from both bounds, and this is known without reading each of its characters.
@@ -34,7 +34,7 @@ export function findJsonExcess(text: string, maxValues = MAX_JSON_VALUES): strin
   return undefined;
 }
 
-/** How many values JSON text holds, give or take those in its texts that look like some. */
+/** The number of values in JSON; what looks like values inside its texts may be counted, too. */
 export function countJsonValues(text: string): number {
   let values = 1;
   for (let at = 0; at < text.length; at++) {

@@ -51,7 +51,7 @@ export function formatTimestamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19)}Z`;
 }
 
-/** Dates by the number of their day: to format one takes as long as to look an address up. */
+/** Formatted dates by the number of their day: every lookup needs one. */
 const dates = new Map<number, string>();
 const MAX_DATES = 1_000;
 

@@ -178,13 +178,13 @@ function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): Fil
   return { bytes, rejection: { reason, detail } };
 }
 
-/** Of one of several records in a wrapper, only its own part is kept. */
+/** Of a wrapper with several records, each record keeps only its own part. */
 const toBytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
 /** Whether reading a line as JSON, alone or after a head, is worth trying. */
 const mayHoldJson = (text: string) => text.includes("{") || text.startsWith('"') || text.includes("=%7B");
 
-/** What to tell the sender of a wrapper that holds a record of another format than the one named. */
+/** The detail for the sender of a wrapper that holds a record of another format than the one named. */
 function explainWrapped(named: LogFormat, outer: Fields | string): string | undefined {
   if (!LOG_FORMATS.includes(named)) return undefined;
   const formatOf = (value: Fields | string) =>

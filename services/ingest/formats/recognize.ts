@@ -11,7 +11,7 @@ export function recognize(formats: readonly LogFormat[], record: Fields): LogFor
 }
 
 /**
- * What to tell the sender of a record that is in another format than the one named; undefined for any other record.
+ * The detail for the sender of a record that is in another format than the one named; undefined for any other record.
  * Read in the named format, it would be ignored without a trace, or taken for something else. Field maps read every
  * record, so there is no other format for them.
  */

@@ -24,7 +24,7 @@ export type MissingClause = {
 
 export type Explanation = {
   readonly matched: readonly { readonly slug: string; readonly clauses: readonly HeldClause[] }[];
-  /** Rules that lack one clause and have another that few observations have, those of which most holds first. */
+  /** Rules of which one clause fails and a rare one holds; those with the most clauses that hold come first. */
   readonly almost: readonly {
     readonly slug: string;
     readonly missing: MissingClause;

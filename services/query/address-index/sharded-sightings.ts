@@ -43,7 +43,7 @@ export function startSightings(
     record: (address, severity, lastSeen) => caches[shardOf(address)]?.record(address, severity, lastSeen),
     isCurrent: () => caches.every((cache) => cache.isCurrent()),
     state,
-    // What one shard has too much of is read from none: an index that is not used has no age.
+    // An index that is too large on one shard is not used at all, and has no age.
     ageSeconds: () => (state() === "too-large" ? 0 : Math.max(...caches.map((cache) => cache.ageSeconds()))),
     size: () => sum(caches.map((cache) => cache.size())),
     bytes: () => sum(caches.map((cache) => cache.bytes())),

@@ -60,7 +60,7 @@ const MAX_GAP_MS = 5 * 60_000;
 const RETRY_TOO_LARGE_MS = HOUR_MS;
 const ROWS_PER_SLICE = 250_000;
 const MAX_SLICES = 1_024;
-/** Recording blocks the event loop: this many take a millisecond, and up to 25 where tables of 20 million grow. */
+/** Recording blocks the event loop, for longer when tables grow: others get a turn after this many records. */
 const RECORDS_PER_TURN = 1_000;
 
 /** Loads all sightings and then polls for changes. Returns immediately, in the state `loading`. */

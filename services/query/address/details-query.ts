@@ -28,8 +28,7 @@ const latest = (column: string, empty: string) => latestIf(column, `${column} !=
  * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation
  * that arrived twice counts once, with its latest content, even before ClickHouse has merged the two rows.
  *
- * PREWHERE comes before FINAL, so it may only ask for what both rows share: columns of the sorting key. To find out by
- * itself that it may takes ClickHouse an eighth of the time of a query for a single address.
+ * PREWHERE comes before FINAL, so it may only ask for what both rows share: columns of the sorting key.
  */
 export const addressDetails = defineQuery({
   name: "address-details",

@@ -44,7 +44,7 @@ export function lookupForm(base: string): Html {
 </form>`;
 }
 
-/** The same for several lines, which a field of one line would join. As many characters as a URL may have, encoded. */
+/** The same for several lines, which a field of one line would join. Limited to what a URL may hold, encoded. */
 export function listForm(base: string): Html {
   return html`<form action="${base}/lookup" method="get">
 <textarea name="ip" aria-label="Several IPv4 addresses" rows="5" spellcheck="false" maxlength="4000" required></textarea>

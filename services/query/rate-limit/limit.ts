@@ -33,7 +33,7 @@ export type LookupLimit = {
 
 /** Counts in Redis or Valkey, shared by all processes. While it is down, each process counts its own lookups. */
 export async function sharedLookupLimit(redisUrl: string, now: () => number, log: Logger): Promise<LookupLimit> {
-  // Loaded only here: loading it takes an eighth of the time that loading a service takes.
+  // Loaded only here, as it slows every start down.
   const { redisCounter } = await import("./redis-counter.ts");
   return createLimit(await redisCounter(redisUrl, log), now);
 }

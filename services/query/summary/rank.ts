@@ -11,8 +11,8 @@ export type Ranking = {
 
 /**
  * `anomalies` measures a change in standard deviations of a count that varies by chance alone, so that ten addresses
- * more are much for a small tag and nothing for a large one. A tag that fell silent is one, too. Against a time before
- * the first observation no change is known, and so none is listed.
+ * more are much for a small tag and nothing for a large one. A tag that fell silent is one, too. Nothing is listed when
+ * the window before began before the first observation, as no change is known then.
  */
 export const RANKINGS = {
   trending: {

@@ -22,7 +22,7 @@ const LABELS = {
 export type TimelineField = keyof typeof LABELS;
 export const TIMELINE_FIELDS = Object.keys(LABELS).filter((name): name is TimelineField => name in LABELS);
 
-/** The most labels of a timeline. Scanners choose the content of many fields, so they could send any number. */
+/** Max labels of a timeline. Scanners choose the content of many fields, so they could send any number. */
 export const MAX_LABELS = 1_000;
 /** The approximate limit for the rows of these labels. */
 export const MAX_LABELED_BYTES = 8 * 1024 * 1024;
@@ -51,7 +51,7 @@ const countsOf = (field: TimelineField) => `
   WHERE label != ''
   GROUP BY bucket, label`;
 
-/** Where the labels are few whatever scanners send, each has rows of its own. */
+/** For fields whose labels scanners cannot multiply: each label has rows of its own. */
 const withAllLabels = (counts: string) => `
   SELECT bucket * {width:UInt32} AS start, label AS shown_label, observations
   FROM (${counts})`;
@@ -59,7 +59,7 @@ const withAllLabels = (counts: string) => `
 /**
  * The labels with the most observations in the whole window, ties by label, have rows of their own within the limits
  * above; all other observations are in {@link OTHER_LABELS}. The observations are read once: what a WITH clause names
- * would be read wherever it is used. For an ordinary address, to plan this takes two thirds as long as all else.
+ * would be read wherever it is used.
  */
 const withMostFrequentLabels = (counts: string) => `
   SELECT bucket * {width:UInt32} AS start, if(is_shown, label, {others:String}) AS shown_label,

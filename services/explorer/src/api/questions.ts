@@ -35,7 +35,7 @@ export type Question<Answer> = {
 
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Leaves out what is undefined or empty: the service has defaults for it. */
+/** Leaves out undefined and empty values: the service has defaults for them. */
 export function toUrl(path: string, values: Values = {}): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

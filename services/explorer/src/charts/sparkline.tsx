@@ -1,6 +1,6 @@
 const [WIDTH, HEIGHT] = [120, 24];
 
-/** The course of some values, from zero up to their highest. */
+/** A line through values, on a scale from zero to their maximum. */
 export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
   const highest = Math.max(1, ...values);
   const step = WIDTH / Math.max(1, values.length - 1);

@@ -6,7 +6,7 @@ import { describeFault } from "./fault.ts";
 type ErrorBoundaryProps = {
   /** After a change of it the content is tried again. */
   readonly resetOn?: unknown;
-  /** What a further try takes; without it the content is made again. */
+  /** Called for a retry; without it the content is rendered again. */
   readonly retry?: () => void;
   readonly children: ComponentChildren;
 };

@@ -6,7 +6,7 @@ import { listPage } from "./list-link.ts";
 export type SearchResult =
   | {
       readonly path: string;
-      /** What the page needs and its URL has no place for: goes into the entry of the browser's history. */
+      /** Input that is too long for the page's URL: kept in the entry of the browser's history. */
       readonly state?: string;
     }
   | { readonly message: string };

@@ -7,7 +7,7 @@ type LimitChoiceProps<Limit extends string> = {
   readonly onChoose: (limit: Limit) => void;
 };
 
-/** How many addresses a page lists at most. */
+/** Max addresses on a page. */
 export function LimitChoice<Limit extends string>({ limits, value, onChoose }: LimitChoiceProps<Limit>) {
   return (
     <Choice

@@ -1,4 +1,4 @@
-/** What a column sorts a row by; undefined for a row that has no value there. */
+/** A column's sort key for a row; undefined for a row without a value. */
 export type SortValue = string | number | undefined;
 
 const texts = new Intl.Collator("en", { numeric: true });

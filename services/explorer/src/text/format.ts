@@ -23,7 +23,7 @@ export function formatChange(now: number, before: number | undefined): string {
   return now > before ? `+${change}` : change;
 }
 
-/** What a change is sorted by: what is new has grown more than all else. Undefined where a change is not known. */
+/** The sort key of a change: a new entry has grown more than all others. Undefined where the change is unknown. */
 export function growthOf(now: number | undefined, before: number | undefined): number | undefined {
   if (now === undefined || before === undefined) return undefined;
   if (before === 0) return now === 0 ? 1 : Number.MAX_VALUE;

@@ -15,7 +15,7 @@ const condition = z.union(
 );
 type Condition = z.output<typeof condition>;
 
-/** What has to hold for the fields at some paths, all of it. */
+/** Conditions on the fields at some paths, all of which must hold. */
 export const conditionsSchema = z.record(z.string(), condition);
 export type Conditions = z.output<typeof conditionsSchema>;
 

@@ -4,7 +4,7 @@ import { type FieldMap, MEMBERS, type Member } from "./schema.ts";
 
 type Source = {
   readonly paths: readonly string[];
-  /** What counts when none of the paths holds anything. */
+  /** The value where no path holds one. */
   readonly constant: string | undefined;
 };
 const NOWHERE: Source = { paths: [], constant: undefined };

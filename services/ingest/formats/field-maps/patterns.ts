@@ -13,7 +13,7 @@ export type Pattern = {
   readonly match: (line: string) => Fields | undefined;
 };
 
-/** @returns what is wrong with the expression when it is not a good one. */
+/** @returns the expression, or why it is rejected. */
 export function compilePattern(source: string): Pattern | string {
   if (source.length > MAX_PATTERN_LENGTH) return `is longer than ${MAX_PATTERN_LENGTH} characters`;
   try {

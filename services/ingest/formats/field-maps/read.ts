@@ -6,7 +6,7 @@ import { type FieldMap, fieldMapShape } from "./schema.ts";
 /** The whole line, for conditions of text lines. */
 export const LINE = "line";
 
-/** What was read: the map, or everything that is wrong with it, each as one line. */
+/** The map, or all its errors, a line each. */
 export type ReadMap = { readonly map: FieldMap } | { readonly problems: readonly string[] };
 
 /** Reads a field map out of YAML. */

@@ -64,7 +64,7 @@ function explainNoMatch(name: string, [first = "", ...others]: readonly string[]
 
 const unknown = (detail: string): Rejection => ({ reason: "unknown-format", detail });
 
-/** What the columns of a header are called. What a source may write beside a time or an address is never a header. */
+/** The columns that make a line a header. Text that a source chooses, beside a time or an address, is never a header. */
 const COLUMN_NAME = /^[A-Za-z_@#][\w .@#:/()-]{0,63}$/;
 
 function csvReader({ name, fields }: FieldMap, { columns, delimiter }: NonNullable<FieldMap["csv"]>): LineReader {

@@ -10,13 +10,13 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** No record is larger. What is kept of a larger one is enough to see what it is. */
+/** Max bytes of a record. The beginning of a larger one is kept, enough to see what it is. */
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 /** A value that the end of the bytes cuts in the middle of an escape or a word fails so close to it. */
 const LONGEST_TOKEN = 8;
 /** How many lines may be read up to the same broken place, in search of the end of a value. */
 const MAX_ATTEMPTS = 3;
-/** How much is cut before others get their turn. */
+/** The bytes that are cut before others get their turn. */
 const BYTES_AT_ONCE = 256 * 1024;
 
 /** Where the cutting of a stream stands between two pieces of it. */

@@ -11,7 +11,7 @@ const CLOSE_BRACE = 0x7d;
 /** How many levels of nesting one number holds: of 32 bits, those that V8 keeps without an object for the number. */
 const LEVELS_AT_ONCE = 30;
 
-/** How much is read before others get their turn: it takes a few milliseconds. */
+/** The bytes that are read before others get their turn. */
 export const BYTES_AT_ONCE = 256 * 1024;
 
 /** There is no JSON value, or its reader wants no more of it. */

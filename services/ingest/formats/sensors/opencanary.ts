@@ -28,7 +28,7 @@ const APPLICATIONS: ReadonlyMap<number, string> = new Map([
 ]);
 /** The thousands of what is spoken over UDP. */
 const OVER_UDP = new Set([10, 11, 13, 15, 19]);
-/** Attempts to log in, also those of which nothing is known. */
+/** Attempts to log in, also those without a name or password. */
 const LOGINS = new Set([2_000, 4_002, 6_001, 7_001, 8_001, 9_001, 9_002, 12_001]);
 const MYSQL_LOGIN = 8_001;
 const HTTP_GET = 3_000;

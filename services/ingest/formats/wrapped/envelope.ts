@@ -85,10 +85,10 @@ const HEAD = new RegExp(
     .map(({ source }) => source)
     .join(""),
 );
-/** What is no host where one is due: a program, when there is no host, or a container's stream. */
+/** What stands in a host's place but is none: a program, where the host is left out, or a container's stream. */
 const NO_HOST = /[:[\]]|^(?:stdout|stderr|-)$/;
 
-/** What stands before a record on its line; undefined when it is not only the head of the line. */
+/** Reads the head before a record on its line; undefined when more than a head stands there. */
 export function readHead(head: string): Envelope | undefined {
   const found = HEAD.exec(head.replaceAll("\ufeff", ""));
   if (found === null) return undefined;

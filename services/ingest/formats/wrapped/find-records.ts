@@ -26,7 +26,7 @@ const CARRIERS = [
 /** Members that list what is carried, or hold such a list. */
 const LISTS = ["hits", "events", "logEvents", "records", "results"];
 const FOLLOWED = new Set([...CARRIERS, ...LISTS]);
-/** What names the source of a visit: an object that has one is a record itself, and what is in it came from the visitor. */
+/** Members that name the source of a visit: an object with one is a record itself, and what is in it came from the visitor. */
 const SOURCES = ["src_ip", "source_ip", "src_host", "source.ip", "client_ip", "client.ip", "remote_ip", "remote_addr"];
 const MORE_SOURCES = [
   "peer.ip",

@@ -1,7 +1,7 @@
 import { CrowdsecError } from "./error.ts";
 import { type Comparison, exampleValue, type Frame, framedRegex, wholeClause } from "./value.ts";
 
-/** What a comparison is in ours: one field with its values, and a request of which it holds. */
+/** A comparison in our form: one field with its values, and a request for which it holds. */
 export type Clause = { readonly key: string; readonly values: readonly string[]; readonly example: Example };
 
 /** Parts of a request; parts of the same kind are put together. */
@@ -42,7 +42,7 @@ const multipart = (variable: string): Frame => ({
 });
 const FILE_NAME: Frame = { before: '(?i:filename=")', after: '"', end: '"' };
 
-/** @returns what a zone with or without a variable is in ours. @throws CrowdsecError */
+/** @returns our form of a zone with or without a variable. @throws CrowdsecError */
 export function convertZone(zone: string, variable: string | undefined, comparison: Comparison): Clause {
   const value = exampleValue(comparison);
   const whole = (field: string, example: Example): Clause => {
@@ -105,7 +105,7 @@ function bodyArgument(variable: string | undefined, value: string, framed: Frame
   return framed("body", isPlain ? [argument(variable), multipart(variable)] : [argument(variable)], { form });
 }
 
-/** Of a path into JSON the last name is looked for, wherever it stands. */
+/** A path into JSON becomes a search for its last name, wherever it stands. */
 function lastOf(variable: string): string {
   const last = variable.split(".").at(-1) ?? "";
   if (last === "" || /^\d+$/.test(last)) throw new CrowdsecError(`${variable}: the path does not end with a name`);

@@ -18,7 +18,7 @@ export function holds(expression: Expression, event: TaggedEvent): boolean {
   }
 }
 
-/** Of a field with several values, one has to fit. */
+/** A field with several values matches if one of them does. */
 export function atomHolds(atom: Atom, event: TaggedEvent): boolean {
   switch (atom.kind) {
     case "text":

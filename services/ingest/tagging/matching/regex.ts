@@ -4,7 +4,7 @@ import { type RequiredLiterals, requiredLiterals } from "./required-literals.ts"
 /** A regular expression of a rule: RE2's language, matched in time linear in the text. */
 export type Regex = {
   readonly source: string;
-  /** Texts of which whatever matches contains one, in the case of what it is matched with; empty when none are known. */
+  /** Every match contains one of these texts, in the case of the matched text; empty when no such texts are known. */
   readonly literals: RequiredLiterals;
   readonly matches: (text: string) => boolean;
 };
@@ -15,7 +15,7 @@ const MAX_INSTRUCTIONS = 500;
 /** What the automaton of one expression may remember; texts made to blow it up are then matched without. */
 const MAX_CACHE_BYTES = 512 * 1024;
 
-/** @returns what is wrong with the expression when it is not a good one. */
+/** @returns the expression, or why it is rejected. */
 export function compileRegex(source: string, isCased: boolean): Regex | string {
   if (source.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`;
   try {

@@ -62,7 +62,7 @@ function either(results: readonly (boolean | undefined)[]): boolean | undefined 
   return results.includes(undefined) ? undefined : false;
 }
 
-/** What is found in the head is in the body; what is not may be in its rest. */
+/** A text in the head is in the body; one that is missing there may be in the rest of the body. */
 function atomHoldsOfHead(atom: Atom, event: TaggedEvent): boolean | undefined {
   if (!("field" in atom) || atom.field !== "body") return atomHolds(atom, event);
   if (atom.kind === "exists") return true;

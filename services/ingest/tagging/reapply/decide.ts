@@ -23,7 +23,7 @@ export type Decision = {
   /** Ids. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Tags that were kept because what their rule looked at is not stored: the rest of a body, or how a session began. */
+  /** Tags that were kept because part of what their rule read is not stored: the rest of a body, or a session's start. */
   readonly keptForBody: readonly string[];
   readonly keptForSession: readonly string[];
 };

@@ -5,9 +5,9 @@ import type { FileVersion } from "./read-folder.ts";
 
 const preparedSchema = z.record(z.string(), z.object({ stamp: z.string(), value: z.unknown() }));
 
-/** What files of rules hold, as the build has parsed them. */
+/** The contents of rule files, as the build has parsed them. */
 export type PreparedRules = {
-  /** What a file holds; undefined when it has changed since the build, or is new. */
+  /** The content of a file; undefined if it has changed since the build, or is new. */
   valueOf(file: FileVersion): unknown;
 };
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { RuleProblem } from "../rule.ts";
 import { type ExampleCheck, type ParsedTag, parseTag } from "./parse-tag.ts";
 
-/** What a file holds: its tags without errors, and all that is wrong with it. */
+/** The content of a file: its tags without errors, and all problems. */
 export type RuleFile = {
   readonly file: string;
   readonly tags: readonly ParsedTag[];
@@ -55,7 +55,7 @@ export function checkRuleFile(file: string, value: unknown, examplesAre: Example
 
 const slugOf = (file: string) => basename(file).replace(/\.ya?ml$/, "");
 
-/** @returns what is wrong, when it is no YAML. */
+/** @returns the value, or the problems of the text. */
 function parseYaml(text: string): { readonly value: unknown } | string[] {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return [`has more than ${MAX_FILE_BYTES} bytes`];
   const lineCounter = new LineCounter();

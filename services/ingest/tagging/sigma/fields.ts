@@ -1,4 +1,4 @@
-/** What a field of a Sigma rule is in ours. */
+/** Our field for a field of Sigma rules. */
 export type SigmaField = {
   readonly field: string;
   /** Only for comparisons with a part of the text: Sigma's field begins with something that ours lacks. */

@@ -60,7 +60,7 @@ const dicompot: Honeypot = {
 
 const endlessh: Honeypot = { name: "endlessh", application: "ssh", port: 22 };
 
-/** Only what its handlers log has a source; the rest is about itself. */
+/** Only the lines of its handlers have a source; the others are about itself. */
 const glutton: Honeypot = {
   name: "glutton",
   recognizes: (record) => "handler" in record && "sensorID" in record && "src_ip" in record,
