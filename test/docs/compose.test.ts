@@ -68,6 +68,14 @@ test.each(Object.keys(FIXED_IN))(
   },
 );
 
+test("a cluster runs the ClickHouse that one machine runs", async () => {
+  const paths = Object.keys(FIXED_IN);
+  const services = (await Promise.all(paths.map(readServices))).flat();
+  const images = services.flatMap(([, { image = "" }]) => (image.includes("clickhouse-server") ? [image] : []));
+  expect(images.length).toBeGreaterThan(paths.length);
+  expect(new Set(images).size).toBe(1);
+});
+
 test("queries get no secret with which anything could be written", async () => {
   for (const path of Object.keys(FIXED_IN)) {
     const queries = (await readServices(path)).filter(([name]) => name.startsWith("query"));
