@@ -22,6 +22,7 @@ import { registerPages } from "./pages/route.ts";
 import { getPlans, registerPlans } from "./plans/route.ts";
 import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
+import { registerValidateQuery, validateQuery } from "./search/validate.ts";
 import { listSensors } from "./sensors/operation.ts";
 import { registerSensors } from "./sensors/route.ts";
 import { registerStats, STATS_OPERATIONS } from "./stats/route.ts";
@@ -69,6 +70,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTimeline,
   ...NOISE_OPERATIONS,
   getNetwork,
+  validateQuery,
   listTags,
   getTagRule,
   getTagActivity,
@@ -103,6 +105,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerNoise(app, { ...lookupDeps, authenticate, countLookups });
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
+  registerValidateQuery(app, { catalogue, authenticate, now });
   registerTagActivity(app, {
     ...lookupDeps,
     index: deps.index,

@@ -1,0 +1,128 @@
+import { editDistance } from "../text/edit-distance.ts";
+import type { RangeField, TextField, WordsField } from "./query.ts";
+
+/** How the values of a field are compared. */
+export type FieldKind =
+  | { readonly kind: "address"; readonly field: "ip" }
+  | {
+      readonly kind: "number";
+      readonly field: RangeField;
+      readonly prefix?: string;
+      readonly values?: readonly number[];
+    }
+  | { readonly kind: "time"; readonly field: RangeField }
+  | { readonly kind: "words"; readonly field: WordsField }
+  | { readonly kind: "value"; readonly field: TextField; readonly values?: readonly string[] }
+  /** `riot`, and marks of the hosted service that are always false here. */
+  | { readonly kind: "boolean"; readonly field?: "riot" }
+  /** Names of the hosted service that have no values here. */
+  | { readonly kind: "without-values" };
+
+const words = (field: WordsField): FieldKind => ({ kind: "words", field });
+const value = (field: TextField, values?: readonly string[]): FieldKind =>
+  values === undefined ? { kind: "value", field } : { kind: "value", field, values };
+const time = (field: RangeField): FieldKind => ({ kind: "time", field });
+const number = (field: RangeField): FieldKind => ({ kind: "number", field });
+
+/** Every field by its names, the first of which is the hosted service's. */
+const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
+  ["ip", { kind: "address", field: "ip" }],
+  ["classification", value("classification", ["malicious", "suspicious", "benign", "unknown"])],
+  ["tags tag", value("tag")],
+  ["cve cves", value("cve")],
+  ["actor", words("actor")],
+  ["metadata.organization", words("organization")],
+  ["metadata.source_country country source_country metadata.country", words("country")],
+  ["metadata.source_city city", words("city")],
+  ["metadata.region", words("region")],
+  ["metadata.rdns", words("rdns")],
+  ["raw_data.http.useragent useragent raw_data.web.useragents", words("user_agent")],
+  ["metadata.source_country_code country_code source_country_code", value("country_code")],
+  ["raw_data.http.path path raw_data.web.paths", value("path")],
+  ["raw_data.http.method", value("method")],
+  ["raw_data.http.host", value("host")],
+  ["raw_data.ja3.fingerprint ja3", value("ja3")],
+  ["raw_data.hassh.fingerprint hassh", value("hassh")],
+  ["raw_data.tls.ja4 ja4", value("ja4")],
+  ["metadata.category", value("category")],
+  ["sensor", value("sensor")],
+  ["metadata.asn asn", { kind: "number", field: "asn", prefix: "AS" }],
+  ["raw_data.scan.port port", number("port")],
+  ["raw_data.scan.protocol protocol", value("protocol")],
+  ["metadata.sensor_hits", number("sensor_hits")],
+  ["metadata.sensor_count", number("sensor_count")],
+  ["first_seen", time("first_seen")],
+  ["last_seen last_seen_timestamp", time("last_seen")],
+  ["last_seen_malicious", time("last_seen_malicious")],
+  ["last_seen_suspicious", time("last_seen_suspicious")],
+  ["last_seen_benign", time("last_seen_benign")],
+  ["riot", { kind: "boolean", field: "riot" }],
+  ["trust_level", { kind: "number", field: "trust_level", values: [1, 2, 3] }],
+  ...["spoofable", "vpn", "tor", "bot"].map((name): readonly [string, FieldKind] => [name, { kind: "boolean" }]),
+  ...[
+    "metadata.os os",
+    "metadata.mobile",
+    "metadata.datacenter",
+    "metadata.carrier",
+    "metadata.domain",
+    "metadata.single_destination",
+    "metadata.destination_countries destination_country",
+    "metadata.destination_country_codes destination_country_code",
+    "metadata.destination_cities",
+    "metadata.destination_asns",
+    "vpn_service",
+    "raw_data.tls.cipher",
+    "raw_data.ssh.key",
+    "raw_data.http.md5",
+    "raw_data.http.cookie_keys",
+    "raw_data.http.request_authorization",
+    "raw_data.http.request_cookies",
+    "raw_data.http.request_header",
+    "raw_data.http.request_origin",
+    "raw_data.source.bytes",
+  ].map((names): readonly [string, FieldKind] => [names, { kind: "without-values" }]),
+];
+
+/** The kinds by every name, and by every last part of one, like `organization`; of several fields if it is ambiguous. */
+const BY_NAME = new Map<string, readonly (readonly [name: string, kind: FieldKind])[]>();
+for (const [names, kind] of FIELDS) for (const name of names.split(" ")) BY_NAME.set(name, [[name, kind]]);
+for (const [names, kind] of FIELDS) {
+  for (const name of names.split(" ")) {
+    for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+      const part = name.slice(dot + 1);
+      const known = BY_NAME.get(part) ?? [];
+      const isTaken = known.some(([full, one]) => full === part || one === kind);
+      if (!isTaken) BY_NAME.set(part, [...known, [name, kind]]);
+    }
+  }
+}
+
+/** All names by which fields are known, for completion: the hosted service's and the short ones. */
+export const FIELD_NAMES: readonly string[] = FIELDS.flatMap(([names, { kind }]) =>
+  kind === "without-values" ? [] : names.split(" "),
+);
+
+/** The kind of a field, or what to tell of a name that is none. */
+export function findField(name: string): FieldKind | { readonly message: string } {
+  const found = BY_NAME.get(name.toLowerCase()) ?? [];
+  const [only, other] = found;
+  if (only !== undefined && other === undefined) return only[1];
+  if (only !== undefined)
+    return { message: `${name} may be ${found.map(([full]) => full).join(" or ")}: write more of it` };
+  const shown = JSON.stringify(name.slice(0, 64));
+  const nearest = nearestOf(name.toLowerCase());
+  return {
+    message: `no field is called ${shown}.${nearest === undefined ? "" : ` Did you mean ${JSON.stringify(nearest)}?`}`,
+  };
+}
+
+/** A typing error has at most so many letters in it. */
+const mostEdits = (length: number) => (length >= 8 ? 3 : length >= 5 ? 2 : 1);
+
+function nearestOf(name: string): string | undefined {
+  if (name.length > 40) return undefined;
+  const [nearest] = [...BY_NAME.keys()]
+    .map((known) => ({ known, distance: editDistance(name, known) }))
+    .toSorted((one, other) => one.distance - other.distance);
+  return nearest !== undefined && nearest.distance <= mostEdits(name.length) ? nearest.known : undefined;
+}

@@ -1,0 +1,26 @@
+import type { Pattern, Wildcard } from "./query.ts";
+
+/**
+ * Whether a pattern matches a whole text in lower case. Each `*` takes as little as it can, and more only until the next
+ * one has begun: the time grows with both lengths, never with the number of ways.
+ */
+export function matchesPattern(pattern: Pattern, text: string): boolean {
+  const signs = pattern.flatMap((part): (string | Wildcard)[] => (typeof part === "string" ? [...part] : [part]));
+  const characters = [...text];
+  let [sign, at] = [0, 0];
+  let [afterStar, tookUpTo] = [-1, 0];
+  while (at < characters.length) {
+    const one = signs[sign];
+    if (typeof one === "object" && one.wildcard === "*") {
+      sign++;
+      [afterStar, tookUpTo] = [sign, at];
+    } else if (one !== undefined && (typeof one === "object" || one === characters[at])) {
+      sign++;
+      at++;
+    } else if (afterStar >= 0) {
+      tookUpTo++;
+      [sign, at] = [afterStar, tookUpTo];
+    } else return false;
+  }
+  return signs.slice(sign).every((one) => typeof one === "object" && one.wildcard === "*");
+}

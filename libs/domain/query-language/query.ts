@@ -1,0 +1,75 @@
+/** A search: which addresses are wanted, by what is stored of each. */
+export type Query =
+  | { readonly type: "and" | "or"; readonly of: readonly Query[] }
+  | { readonly type: "not"; readonly of: Query }
+  | Condition;
+
+export type Condition =
+  /** The same for every address: of what the hosted service has and nobody stores here. */
+  | { readonly type: "constant"; readonly value: boolean }
+  /** Whether there is any value. */
+  | { readonly type: "exists"; readonly field: Field }
+  /** Numbers, ports, addresses as numbers, and times in milliseconds, both ends included; infinite ends are open. */
+  | { readonly type: "range"; readonly field: RangeField; readonly first: number; readonly last: number }
+  /** Contacts at a port over one transport. */
+  | { readonly type: "port-protocol"; readonly first: number; readonly last: number; readonly protocol: string }
+  /** The whole value, in lower case. */
+  | { readonly type: "equals"; readonly field: TextField; readonly text: string }
+  /** Words in lower case that stand one after the other in the value. */
+  | { readonly type: "words"; readonly field: WordsField; readonly words: readonly string[] }
+  /** The whole value. */
+  | { readonly type: "matches"; readonly field: TextField | "any"; readonly pattern: Pattern }
+  /** A text without a field: a whole classification, slug or CVE, or words in the name of a tag, actor or organisation. */
+  | { readonly type: "any"; readonly text: string; readonly words: readonly string[] };
+
+/** Texts in lower case, and between them wildcards: any characters, or any one. */
+export type Pattern = readonly (string | Wildcard)[];
+export type Wildcard = { readonly wildcard: "*" | "?" };
+
+export const RANGE_FIELDS = [
+  "ip",
+  "asn",
+  "port",
+  "sensor_hits",
+  "sensor_count",
+  "trust_level",
+  "first_seen",
+  "last_seen",
+  "last_seen_malicious",
+  "last_seen_suspicious",
+  "last_seen_benign",
+] as const;
+export const WORDS_FIELDS = [
+  "actor",
+  "organization",
+  "country",
+  "city",
+  "region",
+  "rdns",
+  "user_agent",
+  "any",
+] as const;
+export const VALUE_FIELDS = [
+  "classification",
+  "tag",
+  "cve",
+  "country_code",
+  "path",
+  "method",
+  "host",
+  "ja3",
+  "hassh",
+  "ja4",
+  "category",
+  "sensor",
+  "protocol",
+  "riot",
+] as const;
+
+export type RangeField = (typeof RANGE_FIELDS)[number];
+export type WordsField = (typeof WORDS_FIELDS)[number];
+export type TextField = WordsField | (typeof VALUE_FIELDS)[number];
+export type Field = RangeField | TextField;
+
+/** What is wrong with a query: its place in UTF-16 units from 0. */
+export type QueryError = { readonly message: string; readonly position: number; readonly length: number };

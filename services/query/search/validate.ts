@@ -1,0 +1,87 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { MAX_QUERY_LENGTH, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
+import { warnOfUnknownTags } from "@noisefloor/domain/query-language/tag-conditions.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import type { Authenticate } from "../auth.ts";
+import { ADDRESSES_ROUTE } from "../request-body.ts";
+import { texts } from "../wire.ts";
+
+const EXAMPLE_ERROR = {
+  message: 'no field is called "clasification". Did you mean "classification"?',
+  position: 0,
+  length: 13,
+};
+const NO_QUERY = 'The request body must be {"query": "..."}';
+const querySchema = z.object({ query: z.string() }).meta({ id: "SearchQuery" });
+
+/** `POST /v3/gnql/validate`: whether a query can be run, and what is wrong with it. */
+export const validateQuery = defineOperation({
+  id: "validateGNQL",
+  method: "POST",
+  path: "/v3/gnql/validate",
+  group: "Search",
+  summary: "Whether a query is right, and where it is not",
+  description:
+    "Answers 200 for a wrong query, too, and costs no lookup. Positions and lengths are in UTF-16 units from 0.",
+  pathParameters: {},
+  queryParameters: [],
+  body: {
+    description: `A query in the search language, of at most ${MAX_QUERY_LENGTH} characters.`,
+    schema: querySchema,
+    example: { query: "clasification:malicious" },
+  },
+  success: {
+    status: 200,
+    description: "What is wrong with the query, if anything.",
+    schema: z
+      .strictObject({
+        valid: z.boolean(),
+        query: z.string().describe("As sent."),
+        errors: z.array(z.strictObject({ message: z.string(), position: z.int(), length: z.int() })),
+        warnings: texts.describe("What is no error and still finds nothing, such as a tag that does not exist."),
+        is_query_adjusted: z.boolean(),
+        adjusted_query: z.string(),
+      })
+      .meta({ id: "QueryValidation" }),
+    example: {
+      valid: false,
+      query: "clasification:malicious",
+      errors: [EXAMPLE_ERROR],
+      warnings: [],
+      is_query_adjusted: false,
+      adjusted_query: "",
+    },
+  },
+  errorResponses: { 400: errorResponse("The body is no such JSON.", NO_QUERY) },
+});
+
+export function registerValidateQuery(
+  app: FastifyInstance,
+  deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate; readonly now: () => number },
+): void {
+  registerOperation(
+    app,
+    validateQuery,
+    async (request) => {
+      deps.authenticate(request);
+      const body = querySchema.safeParse(request.body);
+      if (!body.success) throw new HttpError(400, NO_QUERY);
+      const { query } = body.data;
+      const result = readQuery(query, deps.now());
+      const isValid = "query" in result;
+      return {
+        valid: isValid,
+        query,
+        errors: isValid ? [] : [...result.errors],
+        warnings: isValid ? [...warnOfUnknownTags(result.query, deps.catalogue.all())] : [],
+        is_query_adjusted: false,
+        adjusted_query: "",
+      };
+    },
+    ADDRESSES_ROUTE,
+  );
+}
