@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
-import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
-import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
-import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
-import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
+import type { IncomingRecord, Sink } from "@noisefloor/ingest/record.ts";
+import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
+import { createSessions, retryingSessions } from "@noisefloor/ingest/rows/sessions/sessions.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/store/insert.ts";
+import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/store/sharded-queue.ts";
 
 export type DirectSinkOptions = {
   /** A command ends when the store is away for so long. */

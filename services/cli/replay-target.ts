@@ -1,9 +1,9 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
-import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
+import type { Sink } from "@noisefloor/ingest/record.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
-import type { Sink } from "@noisefloor/ingest/types.ts";
+import { kafkaSink } from "@noisefloor/ingest/store/publish.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { directSink } from "./direct-sink.ts";
 import type { CommandContext } from "./framework/command.ts";

@@ -1,8 +1,8 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
-import { createReverseDns } from "@noisefloor/ingest/enrichment/reverse-dns.ts";
-import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
+import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
+import { createReverseDns } from "@noisefloor/ingest/rows/enrichment/reverse-dns.ts";
+import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { CompiledTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { CommandContext } from "./framework/command.ts";

@@ -1,9 +1,9 @@
 import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import type { OnInsert } from "./insert-queue.ts";
 import type { BatchOptions } from "./pipeline.ts";
-import type { IncomingRecord } from "./types.ts";
+import type { IncomingRecord } from "./record.ts";
+import type { OnInsert } from "./store/insert-queue.ts";
 
 export type IngestMetrics = Pick<
   Metrics,

@@ -1,5 +1,5 @@
 import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
-import type { AcceptedRecord, IncomingRecord, RejectedRecord, Sink } from "./types.ts";
+import type { AcceptedRecord, IncomingRecord, RejectedRecord, Sink } from "./record.ts";
 import { type ValidationOptions, validateBatch } from "./validate.ts";
 
 export type BatchOptions<R extends IncomingRecord> = ValidationOptions & {

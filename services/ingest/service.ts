@@ -8,21 +8,17 @@ import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { createActivityCounter } from "./activity/activity.ts";
-import { storeActivity } from "./activity/store-activity.ts";
 import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
 import { findFormats } from "./formats/all.ts";
 import type { DecodeOptions, LogFormat } from "./formats/format.ts";
-import { type InsertQueue, insertQueue } from "./insert-queue.ts";
 import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
-import type { ObservationRow } from "./observation-row.ts";
 import { retry } from "./retry.ts";
-import { createSessions, retryingSessions } from "./sessions/sessions.ts";
-import { openInsertQueue } from "./sharded-queue.ts";
-import { clickhouseSink, insertObservations } from "./sinks/clickhouse.ts";
-import { kafkaSink } from "./sinks/kafka.ts";
-import type { RowOptions } from "./sinks/rows.ts";
-import { startHpfeedsIngest } from "./sources/hpfeeds/ingest.ts";
+import type { RowOptions } from "./rows/make-rows.ts";
+import type { ObservationRow } from "./rows/observation-row.ts";
+import { createSessions, retryingSessions } from "./rows/sessions/sessions.ts";
+import { createActivityCounter } from "./sensor-counts/counter.ts";
+import { storeActivity } from "./sensor-counts/store.ts";
+import { startHpfeedsIngest } from "./sources/hpfeeds/source.ts";
 import type { HpfeedsSettings, Subscriber } from "./sources/hpfeeds/subscriber.ts";
 import {
   getSplunkHealth,
@@ -34,10 +30,14 @@ import {
   postSplunkEventsVersioned,
   postTpotBatch,
 } from "./sources/http/operation.ts";
-import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
+import { registerIntake } from "./sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
-import { startKafkaIngest } from "./sources/kafka/consumer.ts";
+import { startKafkaIngest } from "./sources/kafka/source.ts";
+import { clickhouseSink, insertObservations } from "./store/insert.ts";
+import { type InsertQueue, insertQueue } from "./store/insert-queue.ts";
+import { kafkaSink } from "./store/publish.ts";
+import { openInsertQueue } from "./store/sharded-queue.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;

@@ -14,7 +14,7 @@ import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
 import { explainTime } from "./formats/times.ts";
 import { unwrapObservation, unwrapText } from "./formats/wrapped/observation.ts";
-import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
+import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./record.ts";
 
 const MAX_DETAIL_LENGTH = 500;
 

@@ -10,10 +10,10 @@ import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/ret
 import { changeRows } from "@noisefloor/clickhouse/tables/change-rows.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { toRow } from "@noisefloor/ingest/observation-row.ts";
-import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
-import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
+import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/store/sharded-queue.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually, throughout } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
-import { type FillSummary, fillStored } from "@noisefloor/ingest/enrichment/fill-stored.ts";
-import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { type FillSummary, fillStored } from "@noisefloor/ingest/rows/enrichment/fill-stored.ts";
+import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { fractionBar } from "../framework/progress.ts";

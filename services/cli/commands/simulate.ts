@@ -2,7 +2,7 @@ import { connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { holdExchangeLock } from "../exchange-lock.ts";
 import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";

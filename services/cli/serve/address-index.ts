@@ -4,7 +4,7 @@ import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
-import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
 import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 
 /** An insert has up to some hundred thousand rows, which take a tenth of a second and more. */

@@ -1,6 +1,6 @@
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
 import { lastAddress, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
+import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import type { Content } from "./content.ts";
 import { mix, pick, type Random, weightedPick } from "./random.ts";
 import type { Source } from "./sources.ts";

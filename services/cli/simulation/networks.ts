@@ -1,5 +1,5 @@
 import { isRoutableIpv4, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/enrichment/facts.ts";
+import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import { pick, type Random, seededRandom, weightedPick } from "./random.ts";
 
 /** A network from which simulated scanners come; `first` is the first address of its 256. */

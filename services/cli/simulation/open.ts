@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
 import { findRange, flattenNetworks } from "@noisefloor/domain/address/ranges.ts";
-import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/enrichment/facts.ts";
+import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import { readStarterNetworks } from "../reference/starter-networks.ts";
 import { openCampaigns } from "./campaigns.ts";
 import { openCrawlers } from "./crawlers.ts";

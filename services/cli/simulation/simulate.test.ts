@@ -1,7 +1,7 @@
 import { type ValidObservation, validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import { type OpenEnricher, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { type OpenEnricher, openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { SENSOR_PREFIX, SENSORS } from "./fleet.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
+import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import type { Campaigns } from "./campaigns.ts";
 import type { Content } from "./content.ts";
 import { SENSORS, type Sensor } from "./fleet.ts";

@@ -1,8 +1,8 @@
 import { idNamespaceOf, parseRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { splitMessage } from "../formats/json/split.ts";
+import type { IncomingRecord } from "../record.ts";
 import { idNamespaceOfMessage, messageRecordId, requestRecordId } from "../record-id.ts";
-import type { IncomingRecord } from "../types.ts";
 import type { OpenedDeadLetter } from "./read.ts";
 
 /** What a retry validates, or why it cannot. */

@@ -1,7 +1,7 @@
 import type { StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import type { IncomingRecord, RejectedRecord, Sink } from "../types.ts";
+import type { IncomingRecord, RejectedRecord, Sink } from "../record.ts";
 import { type ValidationOptions, validateBatch } from "../validate.ts";
 import type { DeadLetterSummary, OpenedDeadLetter } from "./read.ts";
 import { toRetryInput } from "./retry-input.ts";

@@ -13,10 +13,10 @@ import { readTableStatistics, type TableStatistics } from "@noisefloor/clickhous
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { toRow } from "@noisefloor/ingest/observation-row.ts";
-import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
-import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
+import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/store/sharded-queue.ts";
 import { countSeen } from "@noisefloor/query/stats/queries.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";

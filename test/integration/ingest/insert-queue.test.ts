@@ -1,9 +1,9 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { type InsertQueueOptions, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { type ObservationRow, toRow } from "@noisefloor/ingest/observation-row.ts";
-import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { type ObservationRow, toRow } from "@noisefloor/ingest/rows/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
+import { type InsertQueueOptions, insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { seeded } from "../../support/builders/random.ts";

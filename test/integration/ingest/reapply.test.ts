@@ -6,7 +6,7 @@ import { directSink } from "@noisefloor/cli/direct-sink.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
-import type { RequestRecord } from "@noisefloor/ingest/sources/http/read-records.ts";
+import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { RulesInUse } from "@noisefloor/ingest/tagging/reapply/decide.ts";

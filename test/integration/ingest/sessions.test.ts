@@ -1,6 +1,6 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
-import type { IncomingRecord } from "@noisefloor/ingest/types.ts";
+import type { IncomingRecord } from "@noisefloor/ingest/record.ts";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

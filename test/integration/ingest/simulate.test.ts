@@ -7,7 +7,7 @@ import { readDailyObservations } from "@noisefloor/clickhouse/schema/growth.ts";
 import { readSensorSummaries } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
-import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import { readFolder } from "@noisefloor/ingest/tagging/rule-files/lint.ts";

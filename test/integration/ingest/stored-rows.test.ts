@@ -1,7 +1,7 @@
 import { valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
-import { type ObservationRow, toRow } from "@noisefloor/ingest/observation-row.ts";
-import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
-import { ENCODED_COLUMNS, writeRow } from "@noisefloor/ingest/sinks/columns.ts";
+import { type ObservationRow, toRow } from "@noisefloor/ingest/rows/observation-row.ts";
+import { ENCODED_COLUMNS, writeRow } from "@noisefloor/ingest/store/columns.ts";
+import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";

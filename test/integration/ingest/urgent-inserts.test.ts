@@ -1,6 +1,6 @@
-import type { Insert } from "@noisefloor/ingest/insert-queue.ts";
-import { type ObservationRow, toRow } from "@noisefloor/ingest/observation-row.ts";
-import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { type ObservationRow, toRow } from "@noisefloor/ingest/rows/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
+import type { Insert } from "@noisefloor/ingest/store/insert-queue.ts";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";
 import { type CuttingProxy, startCuttingProxy } from "../../support/servers/cutting-proxy.ts";

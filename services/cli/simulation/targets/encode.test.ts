@@ -1,9 +1,9 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
-import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
-import { writeRow } from "@noisefloor/ingest/sinks/columns.ts";
-import { makeRows } from "@noisefloor/ingest/sinks/rows.ts";
+import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
+import { makeRows } from "@noisefloor/ingest/rows/make-rows.ts";
+import { writeRow } from "@noisefloor/ingest/store/columns.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { TaggingRule } from "@noisefloor/ingest/tagging/rule.ts";

@@ -3,9 +3,9 @@ import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/val
 import { NULLABLE_UINT16, TEXT, UINT64S } from "@noisefloor/clickhouse/client/written-types.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
-import { toRow } from "@noisefloor/ingest/observation-row.ts";
-import { type ColumnGroup, writeGroup } from "@noisefloor/ingest/sinks/columns.ts";
-import { encodeInPieces, type RowEncoder } from "@noisefloor/ingest/sinks/encode-rows.ts";
+import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
+import { type ColumnGroup, writeGroup } from "@noisefloor/ingest/store/columns.ts";
+import { encodeInPieces, type RowEncoder } from "@noisefloor/ingest/store/encode-rows.ts";
 import { type AssignedTags, assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { OpenRows } from "../../row-options.ts";
 import type { Content } from "../content.ts";

@@ -1,5 +1,5 @@
-import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
+import { kafkaSink } from "@noisefloor/ingest/store/publish.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { toObservation } from "../observation.ts";

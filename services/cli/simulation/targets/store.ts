@@ -2,10 +2,10 @@ import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { countSimulated } from "@noisefloor/clickhouse/tables/simulated-activity.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
-import { insertEncoded } from "@noisefloor/ingest/sinks/clickhouse.ts";
-import { compareTexts, inTableOrder } from "@noisefloor/ingest/sinks/table-order.ts";
+import { insertEncoded } from "@noisefloor/ingest/store/insert.ts";
+import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/store/sharded-queue.ts";
+import { compareTexts, inTableOrder } from "@noisefloor/ingest/store/table-order.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import { openRows } from "../../row-options.ts";

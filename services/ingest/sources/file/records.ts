@@ -3,8 +3,8 @@ import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";
 import type { FileRecord } from "../../formats/format.ts";
+import type { IncomingRecord, RejectedRecord } from "../../record.ts";
 import { type RecordIds, recordIds } from "../../record-id.ts";
-import type { IncomingRecord, RejectedRecord } from "../../types.ts";
 import { type LogFile, type ReadFileOptions, readFile } from "./log-files.ts";
 
 export type ReadRecordsOptions = ReadFileOptions & {

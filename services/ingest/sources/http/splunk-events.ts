@@ -7,7 +7,7 @@ import { BYTES_AT_ONCE, readingValue, skippingSpace } from "../../formats/json/s
 import { splitPayload } from "../../formats/json/split.ts";
 import { type Envelope, readEnvelope } from "../../formats/wrapped/envelope.ts";
 import { MAX_RECORDS } from "./operation.ts";
-import { type Part, reserve } from "./read-records.ts";
+import { type Part, reserve } from "./records.ts";
 
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;

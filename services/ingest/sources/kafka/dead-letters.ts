@@ -2,8 +2,8 @@ import type { MessageColumns } from "@noisefloor/clickhouse/tables/dead-letters.
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";
+import type { IncomingRecord, RejectedRecord } from "../../record.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../../record-id.ts";
-import type { IncomingRecord, RejectedRecord } from "../../types.ts";
 
 /** A record that came in a Kafka message, alone or among others. */
 export type MessageRecord = IncomingRecord & {

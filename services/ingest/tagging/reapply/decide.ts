@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { RowTags, StoredRow } from "@noisefloor/clickhouse/tables/rewrite-observations.ts";
-import { senderTags, toObservation } from "../../sessions/stored.ts";
+import { senderTags, toObservation } from "../../rows/sessions/stored.ts";
 import type { CompiledTagger } from "../compiled/tagger.ts";
 import { toEvent } from "../matching/event.ts";
 import type { Taggable } from "../matching/fields.ts";

@@ -13,7 +13,7 @@ import {
   UUIDS,
   type WrittenType,
 } from "@noisefloor/clickhouse/client/written-types.ts";
-import type { ObservationRow } from "../observation-row.ts";
+import type { ObservationRow } from "../rows/observation-row.ts";
 
 type ColumnName = keyof ObservationRow;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "./mutex.ts";
 
 test("one has the turn at a time, in the order in which they ask", async () => {
   const takeTurn = createTurns();

@@ -1,6 +1,6 @@
 import { Resolver } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Taggable } from "../tagging/matching/fields.ts";
+import type { Taggable } from "../../tagging/matching/fields.ts";
 
 /** Robots whose operators say that reverse DNS tells who they are. Only addresses that claim to be one are looked up. */
 const CLAIMS_ROBOT =

@@ -2,17 +2,17 @@ import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import type { Logger } from "pino";
-import type { SourceActivity } from "../../activity/activity.ts";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, FileRecord, IgnoredReason, LogFormat } from "../../formats/format.ts";
 import { countIgnored } from "../../formats/ignored.ts";
 import { splitMessageInTurns } from "../../formats/json/split.ts";
+import { createTurns, type TakeTurn } from "../../mutex.ts";
 import { type BatchOptions, type IngestedRecords, ingestBatch } from "../../pipeline.ts";
+import type { RejectedRecord } from "../../record.ts";
 import { FALLBACK_ID_HEADER, idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
-import type { RejectedRecord } from "../../types.ts";
+import type { SourceActivity } from "../../sensor-counts/counter.ts";
 import { type MessageRecord, messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
-import { createTurns, type TakeTurn } from "./turns.ts";
 
 /**
  * So many records are ingested at once, give or take a message's: a message of two kilobytes may hold a thousand, each

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
-import type { ObservationRow } from "../observation-row.ts";
+import type { ObservationRow } from "../rows/observation-row.ts";
 import { COLUMNS, writeRow } from "./columns.ts";
 import { type RowEncoder, rowDataError } from "./encode-rows.ts";
 

@@ -1,9 +1,9 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { expect, test } from "vitest";
-import { createSessions } from "../sessions/sessions.ts";
-import type { AcceptedRecord, IncomingRecord } from "../types.ts";
-import { clickhouseSink } from "./clickhouse.ts";
-import type { RowOptions } from "./rows.ts";
+import type { AcceptedRecord, IncomingRecord } from "../record.ts";
+import type { RowOptions } from "../rows/make-rows.ts";
+import { createSessions } from "../rows/sessions/sessions.ts";
+import { clickhouseSink } from "./insert.ts";
 
 const NOW = Date.now();
 

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { cowrie } from "../../formats/sensors/cowrie.ts";
 import { PLAIN } from "../../testing/decode.ts";
 import { noTags } from "../../testing/no-tags.ts";
-import { type KafkaIngestOptions, startKafkaIngest } from "./consumer.ts";
+import { type KafkaIngestOptions, startKafkaIngest } from "./source.ts";
 
 const observation = JSON.stringify({
   observed_at: new Date().toISOString(),

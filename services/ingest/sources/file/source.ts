@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
-import type { RejectedRecord } from "../../types.ts";
+import type { RejectedRecord } from "../../record.ts";
 import type { ReplayRecord } from "./records.ts";
 
 /** A batch is no larger, unless a single record is: lines may be long, and an insert is one string in memory. */

@@ -1,12 +1,12 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { observationsFormat } from "../formats/observations.ts";
-import { type ObservationRow, toRow } from "../observation-row.ts";
+import type { AcceptedRecord, IncomingRecord } from "../record.ts";
 import { observationIdOf } from "../record-id.ts";
-import type { SessionState } from "../sessions/merge.ts";
-import { type JoiningPart, type Sessions, sessionKey } from "../sessions/sessions.ts";
 import type { AssignedTags } from "../tagging/assign-tags.ts";
-import type { AcceptedRecord, IncomingRecord } from "../types.ts";
+import { type ObservationRow, toRow } from "./observation-row.ts";
+import type { SessionState } from "./sessions/merge.ts";
+import { type JoiningPart, type Sessions, sessionKey } from "./sessions/sessions.ts";
 
 type Observation = ValidObservation["observation"];
 

@@ -6,14 +6,14 @@ import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
 import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { SourceActivity } from "../../activity/activity.ts";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
 import { type IgnoredCounts, sumOf } from "../../formats/ignored.ts";
 import { tpot } from "../../formats/sensors/tpot.ts";
 import { type BatchOptions, type BatchResult, countReasons, ingestBatch } from "../../pipeline.ts";
-import type { RejectedRecord } from "../../types.ts";
+import type { RejectedRecord } from "../../record.ts";
+import type { SourceActivity } from "../../sensor-counts/counter.ts";
 import {
   FORMAT,
   LISTED_REJECTIONS,
@@ -27,7 +27,7 @@ import {
   postTpotBatch,
   SENSOR,
 } from "./operation.ts";
-import { BUSY, type Part, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./read-records.ts";
+import { BUSY, type Part, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./records.ts";
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 import { readSplunkEvents } from "./splunk-events.ts";
 import { registerSplunkHealth } from "./splunk-health.ts";

@@ -1,6 +1,6 @@
 import { valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import { expect, test } from "vitest";
-import type { ObservationRow } from "../observation-row.ts";
+import type { ObservationRow } from "../rows/observation-row.ts";
 import { digestOf, encodeTwo, observationRows } from "../testing/encoded-rows.ts";
 import { writeRow } from "./columns.ts";
 import { encodeInPieces } from "./encode-rows.ts";

@@ -2,7 +2,7 @@ import type { SessionAddress, StoredSession } from "@noisefloor/clickhouse/table
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { type BackoffOptions, retry } from "../retry.ts";
+import { type BackoffOptions, retry } from "../../retry.ts";
 import { contradicts, furtherIdOf } from "./further.ts";
 import { mergePart, type SessionPart, type SessionState, withConnection } from "./merge.ts";
 import { toSession } from "./stored.ts";

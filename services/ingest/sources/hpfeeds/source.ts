@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
-import type { SourceActivity } from "../../activity/activity.ts";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, IgnoredReason } from "../../formats/format.ts";
@@ -9,7 +8,8 @@ import { splitMessage } from "../../formats/json/split.ts";
 import { hpfeeds } from "../../formats/sensors/hpfeeds.ts";
 import type { IngestMetrics } from "../../metrics.ts";
 import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
-import type { IncomingRecord, RejectedRecord } from "../../types.ts";
+import type { IncomingRecord, RejectedRecord } from "../../record.ts";
+import type { SourceActivity } from "../../sensor-counts/counter.ts";
 import { type HpfeedsSettings, type PublishedMessage, type Subscriber, subscribe } from "./subscriber.ts";
 
 export type HpfeedsIngestOptions = Omit<

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { IngestMetrics } from "../metrics.ts";
+import type { IngestMetrics } from "../../metrics.ts";
 import { createEnricher, type Enricher } from "./enricher.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { openMmdb, watchedMmdb } from "./mmdb-file.ts";

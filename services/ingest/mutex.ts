@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../retry.ts";
+import { unlessAborted } from "./retry.ts";
 
 /**
  * Waits for the turn of the caller. @returns what gives it back, once or more often.

@@ -3,8 +3,8 @@ import { clusterOf, shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { type BackoffOptions, retry } from "../retry.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
-import { type BackoffOptions, retry } from "./retry.ts";
 
 /** Its address says on which shard it is. */
 type WithSource = { readonly source_ip: string };

@@ -1,7 +1,7 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import type { Produce } from "@noisefloor/kafka/port.ts";
+import type { IncomingRecord, Sink } from "../record.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../record-id.ts";
-import type { IncomingRecord, Sink } from "../types.ts";
 
 /** One process joins the records of a session: they go to one partition. */
 function keyOf({ sensor_id, session_id }: ValidObservation["observation"]): Buffer | null {

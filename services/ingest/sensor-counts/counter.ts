@@ -4,7 +4,7 @@ import type { PublishRight, Sender } from "@noisefloor/domain/access/publishing.
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { sumOf } from "../formats/ignored.ts";
 import type { IngestedRecords } from "../pipeline.ts";
-import type { IncomingRecord } from "../types.ts";
+import type { IncomingRecord } from "../record.ts";
 
 /**
  * How many sensors of one key, or of one source without keys, are counted by name a day; the others are counted as one.

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FailureKind, failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/client/errors.ts";
-import { retry } from "./retry.ts";
-import type { SinkOptions } from "./types.ts";
+import type { SinkOptions } from "../record.ts";
+import { retry } from "../retry.ts";
 
 /**
  * Inserts rows in one statement. When it resolves they can be read. A repeated insert with the same token is the same

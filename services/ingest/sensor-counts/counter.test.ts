@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { IngestedRecords } from "../pipeline.ts";
-import type { IncomingRecord } from "../types.ts";
-import { createActivityCounter } from "./activity.ts";
+import type { IncomingRecord } from "../record.ts";
+import { createActivityCounter } from "./counter.ts";
 
 const NOON = Date.parse("2026-11-20T12:00:00Z");
 const bytes = Buffer.from("{}");

@@ -11,8 +11,8 @@ import { countBrackets } from "../../formats/json/count-elements.ts";
 import { splitInTurns } from "../../formats/json/split.ts";
 import { observationsFormat } from "../../formats/observations.ts";
 import type { Envelope } from "../../formats/wrapped/envelope.ts";
+import type { IncomingRecord } from "../../record.ts";
 import { requestRecordId } from "../../record-id.ts";
-import type { IncomingRecord } from "../../types.ts";
 import { MAX_RECORDS } from "./operation.ts";
 
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Logger } from "pino";
-import type { ActivityCounter } from "./activity.ts";
+import type { ActivityCounter } from "./counter.ts";
 
 const FLUSH_MS = 10_000;
 const PER_INSERT = { items: 20_000, bytes: Number.POSITIVE_INFINITY };

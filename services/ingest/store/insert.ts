@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@noisefloor/clickhouse/client/connect.ts";
-import type { Insert, InsertQueue } from "../insert-queue.ts";
-import type { ObservationRow } from "../observation-row.ts";
-import type { IncomingRecord, Sink } from "../types.ts";
+import type { IncomingRecord, Sink } from "../record.ts";
+import { makeRows, type RowOptions } from "../rows/make-rows.ts";
+import type { ObservationRow } from "../rows/observation-row.ts";
 import { boundDetail } from "../validate.ts";
 import { ENCODED_COLUMNS } from "./columns.ts";
 import { blockEncoder } from "./encode-blocks.ts";
 import type { RowEncoder } from "./encode-rows.ts";
-import { makeRows, type RowOptions } from "./rows.ts";
+import type { Insert, InsertQueue } from "./insert-queue.ts";
 
 /** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
 export function clickhouseSink<R extends IncomingRecord>(
