@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { noTags } from "../../test/support/ingest/no-tags.ts";
 import { countReasons } from "./pipeline.ts";
-import { noTags } from "./testing/no-tags.ts";
 import { validateBatch } from "./validate.ts";
 
 test("a batch without rejections has no reasons to report", () => {

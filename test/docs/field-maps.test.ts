@@ -1,9 +1,9 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { MEMBERS } from "@noisefloor/ingest/formats/field-maps/schema.ts";
 import { IGNORED } from "@noisefloor/ingest/formats/format.ts";
-import { PLAIN } from "@noisefloor/ingest/testing/decode.ts";
-import { formatOf, mapsAlong, readAs } from "@noisefloor/ingest/testing/field-maps.ts";
 import { expect, test } from "vitest";
+import { PLAIN } from "../support/ingest/decode.ts";
+import { formatOf, mapsAlong, readAs } from "../support/ingest/field-maps.ts";
 import { readText } from "./documents.ts";
 
 /** The blocks of the chapter in a language, in order. */

@@ -2,10 +2,10 @@ import { validateObservation } from "@noisefloor/domain/observation/observation.
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { PLAIN, readContent } from "../../../test/support/ingest/decode.ts";
+import { HONEYPOT_RECORDS } from "../../../test/support/ingest/honeypot-records.ts";
+import { MONITOR_RECORDS } from "../../../test/support/ingest/monitor-records.ts";
 import { readSplunkEvents } from "../sources/http/splunk-events.ts";
-import { PLAIN, readContent } from "../testing/decode.ts";
-import { HONEYPOT_RECORDS } from "../testing/honeypot-records.ts";
-import { MONITOR_RECORDS } from "../testing/monitor-records.ts";
 import { findFormats } from "./all.ts";
 import { openDecoder } from "./decoder.ts";
 import type { FileRecord } from "./format.ts";

@@ -1,7 +1,7 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PLAIN } from "../testing/decode.ts";
+import { PLAIN } from "../../../test/support/ingest/decode.ts";
 import { splitAddress } from "./addresses.ts";
 import { toObservation, transportOf } from "./draft.ts";
 

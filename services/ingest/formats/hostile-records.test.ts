@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PLAIN } from "../testing/decode.ts";
+import { PLAIN } from "../../../test/support/ingest/decode.ts";
 import { findFormats } from "./all.ts";
 import { openDecoder } from "./decoder.ts";
 

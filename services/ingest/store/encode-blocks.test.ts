@@ -1,6 +1,6 @@
 import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import { expect, test } from "vitest";
-import { digestOf, encodeTwo, observationRows } from "../testing/encoded-rows.ts";
+import { digestOf, encodeTwo, observationRows } from "../../../test/support/ingest/encoded-rows.ts";
 import { blockEncoder } from "./encode-blocks.ts";
 
 test.each([

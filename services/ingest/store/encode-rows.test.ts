@@ -1,7 +1,7 @@
 import { valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import { expect, test } from "vitest";
+import { digestOf, encodeTwo, observationRows } from "../../../test/support/ingest/encoded-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
-import { digestOf, encodeTwo, observationRows } from "../testing/encoded-rows.ts";
 import { writeRow } from "./columns.ts";
 import { encodeInPieces } from "./encode-rows.ts";
 

@@ -8,11 +8,11 @@ import { createEnricher, type Enricher } from "@noisefloor/ingest/rows/enrichmen
 import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import { fillStored } from "@noisefloor/ingest/rows/enrichment/fill-stored.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
-import { mmdb } from "@noisefloor/ingest/testing/mmdb.ts";
-import { startNameServer } from "@noisefloor/ingest/testing/name-server.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observation, observationLine } from "../../support/builders/observation.ts";
+import { mmdb } from "../../support/ingest/mmdb.ts";
+import { startNameServer } from "../../support/ingest/name-server.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";

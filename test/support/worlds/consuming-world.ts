@@ -4,12 +4,12 @@ import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { Ingest, IngestOptions } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
-import { PLAIN } from "@noisefloor/ingest/testing/decode.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import kafkajs, { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { inject } from "vitest";
+import { PLAIN } from "../ingest/decode.ts";
 import { silent } from "./http.ts";
 import { createWorld, RETENTION_DAYS, type World } from "./world.ts";
 

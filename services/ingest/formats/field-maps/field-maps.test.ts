@@ -1,8 +1,8 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PLAIN } from "../../testing/decode.ts";
-import { formatOf, problemsOf, readAs, readAuto } from "../../testing/field-maps.ts";
+import { PLAIN } from "../../../../test/support/ingest/decode.ts";
+import { formatOf, problemsOf, readAs, readAuto } from "../../../../test/support/ingest/field-maps.ts";
 
 const CRITERIA = { now: PLAIN.now(), retentionDays: 100, right: "everything" } as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readContent } from "../../testing/decode.ts";
+import { readContent } from "../../../../test/support/ingest/decode.ts";
 
 const IP = "45.83.64.1";
 const TIME = "2026-11-20T13:00:00Z";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readContent } from "../../testing/decode.ts";
+import { readContent } from "../../../../test/support/ingest/decode.ts";
 import { readPythonDict } from "./python-literal.ts";
 
 const TAIL = "'src_ip': '45.83.64.21', 'src_port': 36936";

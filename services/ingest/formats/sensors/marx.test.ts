@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { describe, expect, test } from "vitest";
-import { PLAIN, readContent } from "../../testing/decode.ts";
+import { PLAIN, readContent } from "../../../../test/support/ingest/decode.ts";
 import type { FileRecord } from "../format.ts";
 import { readRecordsOf } from "../read-file.ts";
 import { marx } from "./marx.ts";

@@ -1,6 +1,6 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { expect, test } from "vitest";
-import { readContent } from "../../testing/decode.ts";
+import { readContent } from "../../../../test/support/ingest/decode.ts";
 import type { DecodeOptions } from "../format.ts";
 
 const CRITERIA = { now: Date.parse("2026-11-20T14:00:00Z"), retentionDays: 100, right: "everything" } as const;

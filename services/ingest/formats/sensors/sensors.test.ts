@@ -1,9 +1,9 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readContent } from "../../testing/decode.ts";
-import { HONEYPOT_RECORDS } from "../../testing/honeypot-records.ts";
-import { MONITOR_RECORDS } from "../../testing/monitor-records.ts";
+import { readContent } from "../../../../test/support/ingest/decode.ts";
+import { HONEYPOT_RECORDS } from "../../../../test/support/ingest/honeypot-records.ts";
+import { MONITOR_RECORDS } from "../../../../test/support/ingest/monitor-records.ts";
 import { LOG_FORMATS } from "../all.ts";
 import type { DecodeOptions } from "../format.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PLAIN, readContent } from "../../testing/decode.ts";
-import { HONEYPOT_RECORDS } from "../../testing/honeypot-records.ts";
-import { MONITOR_RECORDS } from "../../testing/monitor-records.ts";
+import { PLAIN, readContent } from "../../../../test/support/ingest/decode.ts";
+import { HONEYPOT_RECORDS } from "../../../../test/support/ingest/honeypot-records.ts";
+import { MONITOR_RECORDS } from "../../../../test/support/ingest/monitor-records.ts";
 import { findFormats } from "../all.ts";
 import { openDecoder } from "../decoder.ts";
 import { fieldMapFormat } from "../field-maps/format.ts";

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { mmdb } from "../../testing/mmdb.ts";
+import { mmdb } from "../../../../test/support/ingest/mmdb.ts";
 import { type OpenEnricher, openEnricher } from "./open-enricher.ts";
 
 /** Longer than any test: files are looked at when `refresh` is called. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type NameServer, startNameServer } from "../../testing/name-server.ts";
+import { type NameServer, startNameServer } from "../../../../test/support/ingest/name-server.ts";
 import { createReverseDns, type ReverseDns, type ReverseDnsOptions } from "./reverse-dns.ts";
 
 const GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import { PLAIN } from "../../../../test/support/ingest/decode.ts";
 import { findFormats } from "../../formats/all.ts";
-import { PLAIN } from "../../testing/decode.ts";
 import { openLogFiles, readFile } from "./log-files.ts";
 
 const line = (day: string) =>

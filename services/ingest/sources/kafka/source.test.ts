@@ -1,9 +1,9 @@
 import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
+import { PLAIN } from "../../../../test/support/ingest/decode.ts";
+import { noTags } from "../../../../test/support/ingest/no-tags.ts";
 import { cowrie } from "../../formats/sensors/cowrie.ts";
-import { PLAIN } from "../../testing/decode.ts";
-import { noTags } from "../../testing/no-tags.ts";
 import { type KafkaIngestOptions, startKafkaIngest } from "./source.ts";
 
 const observation = JSON.stringify({

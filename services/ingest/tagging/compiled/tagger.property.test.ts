@@ -1,11 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import {
+  naivelyHolds,
+  naivelyMatches,
+  type RawCondition,
+  type RawFields,
+} from "../../../../test/support/ingest/naive-match.ts";
 import { toEvent } from "../matching/event.ts";
 import type { Taggable } from "../matching/fields.ts";
 import { holds } from "../matching/holds.ts";
 import type { TaggingRule } from "../rule.ts";
 import { parseMatch } from "../rule-files/parse-match.ts";
-import { naivelyHolds, naivelyMatches, type RawCondition, type RawFields } from "../testing/naive-match.ts";
 import { createTagger } from "./tagger.ts";
 
 /** Few and short, so that random rules and random texts often meet. Cases, encodings and odd letters among them. */

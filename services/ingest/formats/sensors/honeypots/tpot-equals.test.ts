@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PLAIN, readContent } from "../../../testing/decode.ts";
+import { PLAIN, readContent } from "../../../../../test/support/ingest/decode.ts";
 import { decodeHoneypot } from "./honeypot.ts";
 import { HONEYPOTS } from "./honeypots.ts";
 import { TPOT_CHANGES } from "./tpot-changes.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type ObservationRow, toRow } from "../rows/observation-row.ts";
+import { type ObservationRow, toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 
 /** A row whose path has so many characters. */
 function observationRow(number: number, size: number): ObservationRow {

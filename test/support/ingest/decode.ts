@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import { AUTO, findFormats } from "../formats/all.ts";
-import type { DecodeOptions, FileRecord } from "../formats/format.ts";
-import { readRecordsOf } from "../formats/read-file.ts";
+import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
+import type { DecodeOptions, FileRecord } from "@noisefloor/ingest/formats/format.ts";
+import { readRecordsOf } from "@noisefloor/ingest/formats/read-file.ts";
 
 /** No addresses of the sensors' own, no ports rewritten. */
 export const PLAIN: DecodeOptions = {

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { LOG_FORMATS } from "../formats/all.ts";
-import { fieldMapFormat } from "../formats/field-maps/format.ts";
-import { readFieldMap } from "../formats/field-maps/read.ts";
-import type { DecodeOptions, FileRecord, LogFormat } from "../formats/format.ts";
-import { readRecordsOf } from "../formats/read-file.ts";
+import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
+import { fieldMapFormat } from "@noisefloor/ingest/formats/field-maps/format.ts";
+import { readFieldMap } from "@noisefloor/ingest/formats/field-maps/read.ts";
+import type { DecodeOptions, FileRecord, LogFormat } from "@noisefloor/ingest/formats/format.ts";
+import { readRecordsOf } from "@noisefloor/ingest/formats/read-file.ts";
 import { PLAIN } from "./decode.ts";
 
 /** The format of a field map in YAML. @throws Error for a map with errors. */

@@ -1,4 +1,4 @@
-import type { Taggable } from "../matching/fields.ts";
+import type { Taggable } from "@noisefloor/ingest/tagging/matching/fields.ts";
 
 /** A rule's fields as its file has them: all must match. */
 export type RawFields = Readonly<Record<string, unknown>>;
