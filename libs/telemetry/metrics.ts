@@ -89,7 +89,7 @@ export function createMetrics() {
     }),
     deadLettersNotKept: new Counter({
       name: "noisefloor_dead_letters_not_kept_total",
-      help: "Dead letters beyond their sender's quota for the day, of which only counts and samples are kept, by source",
+      help: "Dead letters beyond their sender's quota for the day, which are only counted, by source",
       labelNames: ["source"],
       registers,
     }),

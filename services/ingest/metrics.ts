@@ -45,13 +45,5 @@ export function ingestMetrics(metrics: IngestMetrics) {
     metrics.ingestRecords.inc({ source, outcome: "ignored" }, 0);
     return (_reason: string, records: number) => metrics.ingestRecords.inc({ source, outcome: "ignored" }, records);
   };
-  const onDeadLetters = (source: string) => {
-    metrics.deadLetterBytes.inc({ source }, 0);
-    metrics.deadLettersNotKept.inc({ source }, 0);
-    return {
-      onStored: (bytes: number) => metrics.deadLetterBytes.inc({ source }, bytes),
-      onBeyondQuota: (records: number) => metrics.deadLettersNotKept.inc({ source }, records),
-    };
-  };
-  return { onInsert, onOutcome, onIgnored, onDeadLetters };
+  return { onInsert, onOutcome, onIgnored };
 }

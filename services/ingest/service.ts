@@ -8,7 +8,8 @@ import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
+import type { DeadLetterStore } from "./dead-letters/dead-letter.ts";
+import { limitedDeadLetterStore } from "./dead-letters/quota.ts";
 import { findFormats } from "./formats/all.ts";
 import type { DecodeOptions, LogFormat } from "./formats/format.ts";
 import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
@@ -151,7 +152,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         decode: options.decode,
         onIgnored: counted.onIgnored("http"),
         sink: kafka === undefined ? clickhouseSink(http.queue, rowsFor("http")) : kafkaSink(kafka.produce, kafka.topic),
-        deadLetters: http.deadLetters.store,
+        deadLetters: http.deadLetters,
         // With Kafka, the brokers store what is published until ClickHouse has space again.
         assertSpace: kafka === undefined ? options.disk?.assertSpace : undefined,
         memoryBytes: options.requestMemoryBytes,
@@ -172,7 +173,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
             kafka === undefined
               ? clickhouseSink(feed.queue, rowsFor("hpfeeds"))
               : kafkaSink(kafka.produce, kafka.topic),
-          deadLetters: feed.deadLetters.store,
+          deadLetters: feed.deadLetters,
           onOutcome: counted.onOutcome("hpfeeds"),
           onIgnored: counted.onIgnored("hpfeeds"),
           activity: activity.hpfeeds,
@@ -190,7 +191,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
           source,
           raw: formats && { formats, decode: options.decode, onIgnored: counting.onIgnored },
           sink: clickhouseSink(stream.queue, rowsFor("kafka")),
-          deadLetters: stream.deadLetters.store,
+          deadLetters: stream.deadLetters,
           onOutcome: counting.onOutcome,
           activity: activity.kafka,
           log,
@@ -200,10 +201,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     async stop() {
       shutdown.abort();
       await feed?.subscriber?.stop();
-      await feed?.deadLetters.close();
       await stream?.stop();
-      await stream?.deadLetters.close();
-      await http.deadLetters.close();
       await storedActivity.close();
     },
   };
@@ -219,7 +217,7 @@ function storeLag({ client, now, log }: IngestOptions) {
 }
 
 /** Where the records of one source go. */
-type Stores = { readonly queue: InsertQueue<ObservationRow>; readonly deadLetters: LimitedDeadLetterStore };
+type Stores = { readonly queue: InsertQueue<ObservationRow>; readonly deadLetters: DeadLetterStore };
 
 type StoresOptions = IngestOptions & {
   readonly counted: ReturnType<typeof ingestMetrics>;
@@ -234,6 +232,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
     now,
     shutdown,
     counted,
+    metrics,
     log,
     onStored,
   } = options;
@@ -265,7 +264,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
       assertSpace,
       retryForMs,
       shutdown,
-      ...counted.onDeadLetters(source),
+      metrics,
       onRetry: logRetry("storing dead letters failed"),
       log,
     }),

@@ -129,7 +129,6 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     assertSpace: disk.assertSpace,
     log,
   });
-  closeStack.add(deadLetters.close);
   const counter = createActivityCounter(Date.now);
   const activity = counter.of("file");
   if (!dryRun) closeStack.add(storeActivity(counter, store.client, log).close);
@@ -143,7 +142,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     onRecords: (records: IngestedRecords<ReplayRecord>) => activity.count(records, {}),
     onIgnored: (reason: string, records: number) => activity.ignored(new Map([[reason, records]]), {}),
     storeDeadLetters: async (rejected: readonly RejectedRecord<ReplayRecord>[]) => {
-      if (!dryRun) await deadLetters.store(rejected.map(fileDeadLetter));
+      if (!dryRun) await deadLetters(rejected.map(fileDeadLetter));
     },
   } as const;
   return { store, target, batches };

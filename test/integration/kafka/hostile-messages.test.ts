@@ -211,30 +211,23 @@ test("a stop does not wait for a dead letter that cannot be stored, and the next
   ]);
 });
 
-testInFull(
-  "endless garbage cannot fill the disk: beyond Kafka's daily quota only a sample with counts is kept",
-  async () => {
-    await opened.ingest.stop();
-    const options = { deadLetterBytesPerDay: 100_000 };
-    metrics = createMetrics();
-    opened.ingest = await ingestOf(world, kafka, now, [], metrics, undefined, options);
-    await opened.ingest.start();
-    const garbage = Array.from({ length: 100 }, (_, n) => ({ key: null, value: Buffer.alloc(3_000, String(n % 10)) }));
-    await producer.produce(kafka.topic, [...garbage, { key: null, value: good(1) }]);
-    await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
-    await opened.ingest.stop();
-    const whole = Math.floor(100_000 / 3_200);
-    const { length } = await eventually(async () => {
-      const text = await metrics.text();
-      const [, left = "0"] = /noisefloor_dead_letters_not_kept_total\{source="kafka"\} (\d+)/.exec(text) ?? [];
-      expect(Number(left)).toBeGreaterThan(50);
-      return kafkaDeadLettersOf(world, 100 - Number(left) + 1);
-    });
-    expect(length).toBeLessThanOrEqual(whole + 3);
-    const [sample, ...more] = (await kafkaDeadLettersOf(world, length)).filter(({ detail }) =>
-      detail.startsWith("sample of"),
-    );
-    expect([sample?.topic, more]).toEqual([kafka.topic, []]);
-    expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
-  },
-);
+testInFull("endless garbage cannot fill the disk: what is beyond Kafka's daily quota is only counted", async () => {
+  await opened.ingest.stop();
+  const options = { deadLetterBytesPerDay: 100_000 };
+  metrics = createMetrics();
+  opened.ingest = await ingestOf(world, kafka, now, [], metrics, undefined, options);
+  await opened.ingest.start();
+  const garbage = Array.from({ length: 100 }, (_, n) => ({ key: null, value: Buffer.alloc(3_000, String(n % 10)) }));
+  await producer.produce(kafka.topic, [...garbage, { key: null, value: good(1) }]);
+  await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
+  await opened.ingest.stop();
+  const whole = Math.floor(100_000 / 3_200);
+  const { length } = await eventually(async () => {
+    const text = await metrics.text();
+    const [, left = "0"] = /noisefloor_dead_letters_not_kept_total\{source="kafka"\} (\d+)/.exec(text) ?? [];
+    expect(Number(left)).toBeGreaterThan(50);
+    return kafkaDeadLettersOf(world, 100 - Number(left));
+  });
+  expect(length).toBeLessThanOrEqual(whole + 2);
+  expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
+});
