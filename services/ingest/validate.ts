@@ -8,12 +8,10 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
-import type { Fields } from "./formats/fields.ts";
-import { parseRecord } from "./formats/json/split.ts";
 import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
 import { explainTime } from "./formats/times.ts";
-import { unwrapObservation, unwrapText } from "./formats/wrapped/observation.ts";
+import { readObservation } from "./formats/wrapped/observation.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./record.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -58,9 +56,8 @@ export async function validateBatch<R extends IncomingRecord>(
     if ("rejection" in validated) {
       rejected.push({ record, rejection: boundDetail(validated.rejection), sensorId: validated.sensorId ?? sensorId });
     } else {
-      const { valid, tagIds } = validated;
-      const isElsewhere = valid.isFilledIn || validated.isUnwrapped;
-      accepted.push({ record: isElsewhere ? { ...record, value: valid.observation } : record, valid, tagIds });
+      const { valid, tagIds, isComplete } = validated;
+      accepted.push({ record: isComplete ? record : { ...record, value: valid.observation }, valid, tagIds });
     }
   }
   return { accepted, rejected };
@@ -69,8 +66,8 @@ export async function validateBatch<R extends IncomingRecord>(
 type ValidRecord = {
   readonly valid: ValidObservation;
   readonly tagIds: readonly string[];
-  /** Whether the bytes hold it in a wrapper. */
-  readonly isUnwrapped?: boolean;
+  /** Whether the bytes say it all by themselves: they hold it in no wrapper, and its sender's key added nothing. */
+  readonly isComplete: boolean;
 };
 type InvalidRecord = { readonly rejection: Rejection; readonly sensorId?: string | undefined };
 
@@ -85,25 +82,16 @@ function validateRecord(
   criteria: ValidationCriteria,
 ): ValidRecord | InvalidRecord {
   if (record.rejection !== undefined) return { rejection: record.rejection };
-  const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
-  const valid = "reason" in parsed ? parsed : validateObservation(parsed.value, criteria);
+  const read = record.value === undefined ? readObservation(record.bytes) : { value: record.value, isWrapped: false };
+  if ("reason" in read) return { rejection: read };
+  const { value, isWrapped } = read;
+  const valid = validateObservation(value, criteria);
   if ("reason" in valid) {
-    const value = "value" in parsed ? parsed.value : undefined;
-    const inner = unwrap(record, valid, value);
-    if (inner !== undefined) {
-      return { ...validateRecord({ ...record, value: inner }, catalogue, criteria), isUnwrapped: true };
-    }
     return { rejection: explain(valid, record, value, criteria.now), sensorId: namedSensor(value) };
   }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
-  return { valid, tagIds };
-}
-
-/** The observation inside of one of our own records that a shipper has wrapped. */
-function unwrap({ bytes, value, format }: IncomingRecord, rejection: Rejection, parsed: unknown): Fields | undefined {
-  if (value !== undefined || format !== undefined) return undefined;
-  return rejection.reason === "invalid-observation" ? unwrapObservation(parsed) : unwrapText(bytes, rejection);
+  return { valid, tagIds, isComplete: !isWrapped && !valid.isFilledIn };
 }
 
 /** Adds what the record's format knows of it. */

@@ -4,14 +4,14 @@ import { LOG_FORMATS } from "./all.ts";
 import { type Fields, isFields } from "./fields.ts";
 import type { Decoded, DecodeOptions, FileRecord, LogFormat } from "./format.ts";
 import { parseJson, rejectOversize } from "./json/parse.ts";
-import { parseRecord, withoutPadding } from "./json/split.ts";
+import { withoutPadding } from "./json/split.ts";
 import { observationsFormat } from "./observations.ts";
 import { explainOtherFormat, recognize } from "./recognize.ts";
 import { type LineDecoder, openLines } from "./text-lines.ts";
 import { readTime } from "./times.ts";
 import { type Envelope, mayNameSensor, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
-import { unwrapObservation, unwrapText } from "./wrapped/observation.ts";
+import { readObservation } from "./wrapped/observation.ts";
 
 /** Sensors log whole payloads: their records may be larger than an observation. */
 export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;
@@ -159,11 +159,9 @@ function finish(bytes: Buffer, decoded: Decoded, format: string, { onFlow }: Dec
   return isZoneless ? { bytes, value: observation, format, isZoneless } : { bytes, value: observation, format };
 }
 
-/** Our own records keep their own limits: one that cannot be parsed is rejected where all of them are. */
 function decodeOwn(bytes: Buffer): FileRecord {
-  const parsed = parseRecord(bytes);
-  const value = "value" in parsed ? parsed.value : unwrapText(bytes, parsed);
-  return value === undefined ? { bytes } : { bytes, value: unwrapObservation(value) ?? value };
+  const read = readObservation(bytes);
+  return "reason" in read ? { bytes, rejection: read } : { bytes, value: read.value };
 }
 
 function toOwn(bytes: Buffer, value: Fields, envelope: Envelope | undefined): FileRecord {

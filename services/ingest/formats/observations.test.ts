@@ -18,19 +18,19 @@ test("a line may be an array of observations, each of which is a record of its o
   ]);
 });
 
-test("a line that is not JSON is yielded unchanged, without a value, and its neighbours are read", async () => {
+test("a line that is not JSON is rejected unchanged, and its neighbours are read", async () => {
   expect(await read('{"a":1}\nnot json\n[1,\n{"a":2}')).toEqual([
     { bytes: Buffer.from('{"a":1}'), value: { a: 1 } },
-    { bytes: Buffer.from("not json") },
-    { bytes: Buffer.from("[1,") },
+    { bytes: Buffer.from("not json"), rejection: { reason: "not-json", detail: "the record is not JSON" } },
+    { bytes: Buffer.from("[1,"), rejection: { reason: "not-json", detail: "the record is not JSON" } },
     { bytes: Buffer.from('{"a":2}'), value: { a: 2 } },
   ]);
 });
 
-test("a record beyond 64 KiB is yielded without a value, with all its bytes", async () => {
+test("a record beyond 64 KiB is rejected with all its bytes", async () => {
   const large = JSON.stringify({ city: "x".repeat(70_000) });
   expect(await read(`${large}\n{"a":1}`)).toEqual([
-    { bytes: Buffer.from(large) },
+    { bytes: Buffer.from(large), rejection: expect.objectContaining({ reason: "oversize" }) },
     { bytes: Buffer.from('{"a":1}'), value: { a: 1 } },
   ]);
 });

@@ -1,21 +1,30 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_OBSERVATION_BYTES } from "@noisefloor/domain/observation/schema.ts";
 import { type Fields, isFields } from "../fields.ts";
+import { parseRecord } from "../json/split.ts";
 import { observationsFormat } from "../observations.ts";
 import { findWrapped } from "./find-records.ts";
+
+/** What one of our own records holds: `value` is not validated yet. */
+export type ReadObservation = { readonly value: unknown; readonly isWrapped: boolean };
+
+/** Reads one of our own records: its JSON, or the one observation inside of a shipper's wrapper. */
+export function readObservation(bytes: Buffer): ReadObservation | Rejection {
+  const parsed = parseRecord(bytes);
+  if (!("reason" in parsed)) {
+    const inner = unwrap(parsed.value);
+    return { value: inner ?? parsed.value, isWrapped: inner !== undefined };
+  }
+  const mayBeText = parsed.reason === "not-json" && bytes.length <= MAX_OBSERVATION_BYTES;
+  const inner = mayBeText ? unwrap(bytes.toString("utf8")) : undefined;
+  return inner === undefined ? parsed : { value: inner, isWrapped: true };
+}
 
 const isObservation = (value: Fields | string) =>
   typeof value !== "string" && observationsFormat.json?.recognizes(value) === true;
 
-/** Unwraps a line that is not JSON by itself. */
-export function unwrapText(bytes: Buffer, { reason }: Rejection): Fields | undefined {
-  return reason === "not-json" && bytes.length <= MAX_OBSERVATION_BYTES
-    ? unwrapObservation(bytes.toString("utf8"))
-    : undefined;
-}
-
-/** The observation of the wire schema inside another value; undefined unless it holds exactly one. */
-export function unwrapObservation(value: unknown): Fields | undefined {
+/** The one observation of the wire schema inside a value that is none; undefined when there is none, or several. */
+function unwrap(value: unknown): Fields | undefined {
   if (typeof value !== "string" && (!isFields(value) || isObservation(value))) return undefined;
   const [found, ...others] = findWrapped(value, undefined, isObservation).records;
   if (found === undefined || others.length > 0 || !isFields(found.value)) return undefined;
