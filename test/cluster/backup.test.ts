@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { putMarker } from "@noisefloor/clickhouse/schema/unfinished-marker.ts";
 import { readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
@@ -87,7 +86,7 @@ test("each shard backs up its own rows, and a restore makes one store of them ag
   const key = await other.addCaller("unlimited", ["community_dataset"]);
   const restored = await Promise.all(QUESTIONS.map(async (path) => (await other.get(path, { key })).body));
   expect(restored).toEqual(answers);
-  for (const server of await serversOf(other.client)) {
+  for (const server of (await other.client.servers()).flat()) {
     expect((await contentOf(server, "observations")).rows).toBeGreaterThan(100);
     expect((await contentOf(server, "tags")).rows).toBe(TAGS.length);
   }
@@ -103,7 +102,7 @@ testInFull(
     try {
       await changed.addTags(TAGS);
       // As if it had reached the second server just after that was copied.
-      const [first] = await serversOf(changed.client);
+      const [first] = (await changed.client.servers()).flat();
       if (first === undefined) throw new RangeError("there is no server");
       await writeTags(first, [makeTag("later", "suspicious")], Date.now());
       await applyRetention(first, 60);
@@ -112,9 +111,9 @@ testInFull(
       await changed.close();
     }
     await restore("between");
-    const tags = await Promise.all((await serversOf(other.client)).map((server) => contentOf(server, "tags")));
+    const tags = await Promise.all((await other.client.servers()).flat().map((server) => contentOf(server, "tags")));
     expect(tags.map(({ rows }) => rows)).toEqual([3, 3]);
-    const kept = await Promise.all((await serversOf(other.client)).map(readRetention));
+    const kept = await Promise.all((await other.client.servers()).flat().map(readRetention));
     expect(kept).toEqual([DEFAULT_RETENTION_DAYS, DEFAULT_RETENTION_DAYS]);
   },
 );
@@ -140,7 +139,7 @@ testInFull("a restore replaces data only with --replace, or after one that was i
   await backUp("again");
   await other.store(mixedObservations(NOW, 0, 40));
   await expect(restore("again", { replace: false })).rejects.toThrow(/already holds \d+ rows of observations/);
-  const [, second] = await serversOf(other.client);
+  const [, second] = (await other.client.servers()).flat();
   if (second !== undefined) await putMarker(second, "restore");
   await restore("again", { replace: false });
   expect((await storeContents(other.client)).observations).toEqual((await storeContents(world.client)).observations);

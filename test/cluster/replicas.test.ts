@@ -2,8 +2,9 @@ import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
 import { openStore } from "@noisefloor/cli/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { askServers, replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
@@ -105,7 +106,7 @@ async function check() {
 test("the replicas of a shard have the same rows of every table, and all servers the same tags and keys", async () => {
   await store(500);
   // Without waiting: the insert has ended, so each replica has the rows, and what is derived from them.
-  for (const replicas of await replicasOf(world.client)) {
+  for (const replicas of await world.client.servers()) {
     const contents = replicas.map((server) =>
       Promise.all(["observations", "address_tags"].map((table) => contentOf(server, table))),
     );
@@ -132,7 +133,7 @@ test("the replicas of a shard have the same rows of every table, and all servers
 });
 
 test("a change of rows ends when every replica has made it, also one that the server does not wait for", async () => {
-  const [shard] = await replicasOf(world.client);
+  const [shard] = await world.client.servers();
   const [first, second] = shard ?? [];
   if (first === undefined || second === undefined) throw new RangeError("there is no second replica");
   const left = async () => (await contentOf(second, "consumer_lag")).rows;
@@ -164,7 +165,7 @@ test("a user who may only read asks all shards of replicas", async () => {
   const client = connect({ ...cluster.reader, database: world.connection.database }, "noisefloor-tests");
   try {
     const result = await client.query({
-      query: "SELECT uniqExact(source_ip) AS ips FROM observations",
+      query: `SELECT uniqExact(source_ip) AS ips FROM ${OBSERVATIONS}`,
       format: "JSON",
     });
     expect((await result.json()).data).toEqual([{ ips: stored }]);
@@ -207,7 +208,7 @@ test("one replica of each shard may be killed: what is stored and asked meanwhil
 }, 180_000);
 
 test("a replica that lacks rows does not answer, also when the other one is away", async () => {
-  const [shard] = await replicasOf(world.client);
+  const [shard] = await world.client.servers();
   const lagging = shard?.[LAGGING];
   if (lagging === undefined) throw new RangeError("there is no second replica");
   await lagging.command({ query: "SYSTEM STOP FETCHES" });

@@ -1,7 +1,6 @@
 import { type RebalanceCommandOptions, runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
@@ -96,7 +95,7 @@ test("a store is spread over another shard, exactly, while it is written to and 
     expect(await storeContents(grown)).toEqual(await storeContents(world.client));
     expect(await readRetention(grown)).toBe(await readRetention(world.client));
     const shards = await readShards(grown, cluster.connection.cluster ?? "");
-    for (const [index, server] of (await serversOf(grown)).entries()) {
+    for (const [index, server] of (await grown.servers()).flat().entries()) {
       expect(await countMisplaced(server, shards, index)).toBe(0);
       expect((await contentOf(server, "observations")).rows, `shard ${index + 1}`).toBeGreaterThan(50);
       expect((await contentOf(server, "tags")).rows).toBe(TAGS.length + 1);

@@ -6,7 +6,6 @@ import { runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mixedObservations } from "../support/builders/mixed-observations.ts";
@@ -63,7 +62,7 @@ test("one replica of each shard backs it up, and a restore gives every replica t
     await restore("all.tar.zst", other);
     expect(await storeContents(other.client)).toMatchObject(contents);
     await expectSameOnReplicas(other.client);
-    for (const server of await serversOf(other.client)) expect(await readRetention(server)).toBe(120);
+    for (const server of (await other.client.servers()).flat()) expect(await readRetention(server)).toBe(120);
     // Its views go on filling its rollups.
     await other.store(mixedObservations(NOW, 300, 20));
     await expectSameOnReplicas(other.client);
@@ -102,7 +101,7 @@ test("a store is spread over more shards of replicas", async () => {
   try {
     expect(await storeContents(grown)).toEqual(await storeContents(small.client));
     await expectSameOnReplicas(grown);
-    for (const server of await serversOf(grown)) {
+    for (const server of (await grown.servers()).flat()) {
       expect((await contentOf(server, "observations")).rows).toBeGreaterThan(100);
     }
     await (await openPreparedStore(command.settings)).close();

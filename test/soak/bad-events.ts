@@ -1,4 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { DEAD_LETTERS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { z } from "zod";
 import type { KnownMessage } from "../support/builders/known-events.ts";
@@ -25,7 +26,7 @@ const BAD: readonly (readonly [reason: RejectionReason, write: (fine: Record<str
 
 const deadByReason = defineQuery({
   name: "soak-dead-letters",
-  sql: "SELECT reason, count() AS count FROM dead_letters FINAL WHERE source = 'kafka' GROUP BY reason",
+  sql: `SELECT reason, count() AS count FROM ${DEAD_LETTERS} FINAL WHERE source = 'kafka' GROUP BY reason`,
   params: z.object({}),
   row: z.object({ reason: z.string(), count: z.int() }),
 });

@@ -1,4 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
 import { openStage, type SoakServers, type Stage } from "../support/worlds/soak-stage.ts";
@@ -44,7 +45,7 @@ export async function runScenario(
 
 const insertedRows = defineQuery({
   name: "test-inserted-rows",
-  sql: "SELECT count() AS rows FROM observations",
+  sql: `SELECT count() AS rows FROM ${OBSERVATIONS}`,
   params: z.object({}),
   row: z.object({ rows: z.int() }),
 });

@@ -1,5 +1,6 @@
-import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
+import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { isTransient } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
+import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { explainMissingRight, isTransient } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient } from "../client/client.ts";
 import { sliceObservations } from "../rollups/slices.ts";
 import { fillRollup, readRollupView } from "../rollups/views.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";

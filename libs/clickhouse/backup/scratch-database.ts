@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";

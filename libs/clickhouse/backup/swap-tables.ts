@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient } from "../client/client.ts";
 import { identifier } from "../client/sql-text.ts";
 import { COPIED_TABLES } from "../schema/tables.ts";
 import { putMarker, removeMarker } from "../schema/unfinished-marker.ts";

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import type { ClickHouseClient } from "../client/client.ts";
 import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../tables/workspaces.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient } from "../client/client.ts";
 import { readRetention } from "../schema/retention.ts";
 import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { ClickHouseClient } from "../client/client.ts";
 import { readSenders, readSensorKeysVersion } from "../tables/sensor-keys.ts";
 import { hashKey } from "../tables/workspaces.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient } from "../client/client.ts";
 import { type CataloguedTag, readTags, readTagsVersion } from "../tables/tags.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 

@@ -1,9 +1,11 @@
-import { type ClickHouseClient, type ClickHouseSettings, createClient } from "@clickhouse/client";
-import { CLUSTER_SETTINGS, joinCluster } from "../cluster/client.ts";
+import { type ClickHouseSettings, createClient } from "@clickhouse/client";
+import { CLUSTER_SETTINGS, clusterClient } from "../cluster/client.ts";
+import { type ClickHouseClient, serverClient } from "./client.ts";
 import type { ClickHouseConnection } from "./connection.ts";
 import { sendRequestsPromptly } from "./prompt-requests.ts";
 
-export type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+export type { ClickHouseSettings } from "@clickhouse/client";
+export type { ClickHouseClient } from "./client.ts";
 export type { ClickHouseConnection } from "./connection.ts";
 
 /** Nearly every answer fits. The server allocates only as much of it as an answer needs. */
@@ -25,7 +27,7 @@ export function connect(
   if (cluster === undefined) return createServerClient(connection, application, requestTimeoutMs);
   const connectTo = (one: ClickHouseConnection) =>
     createServerClient(one, application, requestTimeoutMs, CLUSTER_SETTINGS);
-  return joinCluster(connectTo(connection), { ...connection, cluster }, connectTo);
+  return clusterClient({ ...connection, cluster }, connectTo);
 }
 
 function createServerClient(
@@ -35,7 +37,7 @@ function createServerClient(
   settings: ClickHouseSettings = {},
 ): ClickHouseClient {
   sendRequestsPromptly();
-  return createClient({
+  const client = createClient({
     url,
     username,
     password,
@@ -60,6 +62,7 @@ function createServerClient(
     // The client's own log writes whole queries and stacks to the console; callers log what they need.
     log: { level: 127 },
   });
+  return serverClient(client, database);
 }
 
 /** @returns why the server does not answer or does not accept these credentials; undefined when it does. */

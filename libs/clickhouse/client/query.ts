@@ -1,10 +1,9 @@
 import { addAbortSignal } from "node:stream";
-import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseSettings } from "@clickhouse/client";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { z } from "zod";
-import { clusterOf } from "../cluster/cluster.ts";
-import { perShard } from "../cluster/sql.ts";
 import { answerRows } from "./answer.ts";
+import type { ClickHouseClient, QuerySql } from "./client.ts";
 import { IncompleteAnswerError, isRefused, StoreTimeoutError } from "./errors.ts";
 import { readNumberBlocks } from "./native.ts";
 
@@ -26,14 +25,15 @@ function withoutGroups(params: Readonly<Record<string, unknown>>): Record<string
 /** One read: its SQL, its parameters and the shape of its rows, side by side. Values are bound, never spliced. */
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly name: string;
-  readonly sql: string;
+  /** It names tables as `table-names.ts` does. */
+  readonly sql: QuerySql["sql"];
   /**
    * How a cluster answers: each shard runs `sql`, or `perShard` when that says it otherwise, on the rows that it has;
    * `merge` makes SQL that turns their answers, which it reads FROM `shards`, into the answer. Left out, one server
    * reads the rows of all shards, which is as exact, and slower. No subquery over sharded tables may stand for a value:
    * the server that is asked would answer it once, from its own rows, for every shard.
    */
-  readonly shards?: { readonly perShard?: string; readonly merge: (shards: string) => string };
+  readonly shards?: QuerySql["shards"];
   readonly params: Params;
   readonly row: Row;
   /**
@@ -168,24 +168,15 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
   };
 }
 
-function sqlFor(
-  client: ClickHouseClient,
-  { sql, shards }: Pick<QueryDefinition<z.ZodType, z.ZodType>, "sql" | "shards">,
-): string {
-  const cluster = clusterOf(client);
-  if (cluster === undefined || shards === undefined) return sql;
-  return shards.merge(perShard(cluster, shards.perShard ?? sql));
-}
-
 async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
   { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
 ): Promise<z.output<Row>[]> {
-  const query = sqlFor(client, definition);
+  const { query, query_params: databases } = client.requestOf(definition);
   const asked = {
-    query_params: withoutGroups(definition.params.parse(params)),
+    query_params: { ...databases, ...withoutGroups(definition.params.parse(params)) },
     clickhouse_settings: { ...settings, log_comment: definition.name },
     ...(signal === undefined ? {} : { abort_signal: signal }),
   };

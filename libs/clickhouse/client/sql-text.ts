@@ -7,3 +7,10 @@ export function literal(text: string): string {
 export function identifier(name: string): string {
   return `\`${name.replace(/[\\`]/g, (character) => `\\${character}`)}\``;
 }
+
+/** A table, with its database. */
+export type TablePlace = { readonly database: string; readonly table: string };
+
+export function formatTable({ database, table }: TablePlace): string {
+  return `${identifier(database)}.${identifier(table)}`;
+}

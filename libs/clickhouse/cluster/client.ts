@@ -1,11 +1,12 @@
-import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseSettings } from "@clickhouse/client";
+import { bindingDatabases, type ClickHouseClient, type Requests } from "../client/client.ts";
 import type { ClickHouseConnection } from "../client/connection.ts";
+import { literal } from "../client/sql-text.ts";
 import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
-import { type Cluster, setCluster } from "./cluster.ts";
+import { distributedDatabase, distributedTable } from "./names.ts";
 import { askForShards, connectionsOf } from "./servers.ts";
-import type { Shard } from "./shard.ts";
-import { changesShards, distributedTable, insertsIntoShards, overAllShards } from "./sql.ts";
+import { type Shard, shardOfAddress } from "./shard.ts";
 
 /** What every query and insert of a cluster's client says beyond those of a single server. */
 export const CLUSTER_SETTINGS = {
@@ -18,24 +19,35 @@ export const CLUSTER_SETTINGS = {
   distributed_product_mode: "global",
 } as const;
 
+/** A client of a ClickHouse cluster, whose servers all have the database of its connection. */
+export type ClusterClient = ClickHouseClient & {
+  /** What the configuration of its servers says of its shards. */
+  layout(): Promise<readonly Shard[]>;
+};
+
+/** The shards of the cluster that a client works on; undefined for a client of one server. */
+export async function readOwnShards(client: ClickHouseClient): Promise<readonly Shard[] | undefined> {
+  return isOfCluster(client) ? client.layout() : undefined;
+}
+
+function isOfCluster(client: ClickHouseClient): client is ClusterClient {
+  return "layout" in client;
+}
+
 /**
- * Makes a client of one server a client of its cluster:
- * - `query` and `exec` ask one server, which reads sharded tables on all shards;
- * - `insert` sends rows of a sharded table to their shards, and all others to every server. What the intake stores goes
- *   straight to the servers instead: see `openInsertQueue`;
- * - `command` runs on every server, with the tables that are there. An INSERT into a sharded table runs once, for all
- *   shards; a statement that changes rows of one, once for each shard, whose replicas follow. One that fails may have
- *   been run by some of them: every command of ours can be repeated.
- *
- * The one server is that of the connection; in a cluster with replicas, one of those that have all rows.
+ * A client of a cluster. It asks one server, that of the connection or, in a cluster with replicas, one of those that
+ * have all rows; this server reads sharded tables on all shards, and sends rows that are inserted to them. What the
+ * intake stores goes straight to the shards instead: see `openInsertQueue`.
  * @param connectTo makes a client of one server.
  */
-export function joinCluster(
-  client: ClickHouseClient,
+export function clusterClient(
   connection: ClickHouseConnection & { readonly cluster: string },
   connectTo: (server: ClickHouseConnection) => ClickHouseClient,
-): ClickHouseClient {
+): ClusterClient {
+  const { cluster, database } = connection;
   const own = connectTo({ ...connection, cluster: undefined });
+  const overShards = { rows_database: distributedDatabase(database), own_database: database };
+  const onShard = { rows_database: database, own_database: database };
   let opened: Promise<Members> | undefined;
   const members = () => {
     opened ??= askForShards(connection, connectTo).then((layout) => openMembers(connection, layout, connectTo));
@@ -44,14 +56,6 @@ export function joinCluster(
     });
     return opened;
   };
-  const cluster: Cluster = {
-    name: connection.cluster,
-    database: connection.database,
-    layout: async () => (await members()).layout,
-    servers: async () => (await members()).servers,
-    shards: async () => (await members()).shards,
-  };
-  setCluster(client, cluster);
   const read: ReplicaRouter["read"] = async (ask) => {
     const { router } = await members();
     return router === undefined ? ask(own, {}) : router.read(ask);
@@ -60,36 +64,52 @@ export function joinCluster(
     const { router } = await members();
     return router === undefined ? ask(own, {}) : router.insert(ask);
   };
-  const overAll = <P extends Statement>(params: P, settings: ClickHouseSettings) => ({
-    ...params,
-    ...withSettings(params, settings),
-    query: overAllShards(cluster, params.query),
-  });
-  client.query = (params) => read((server, settings) => server.query(overAll(params, settings)));
-  client.exec = (params) => read((server, settings) => server.exec(overAll(params, settings)));
-  client.command = async (params) => {
-    if (insertsIntoShards(params.query)) {
-      return insert((server, settings) => server.command(overAll(params, settings)));
-    }
-    const { servers, shards } = await members();
-    return onEach(changesShards(params.query) ? shards : servers.flat(), (server) => server.command(params));
+  const allServers = async () => (await members()).servers.flat();
+  const requests: Requests = {
+    query: (params) => read((server, settings) => server.query(withSettings(params, settings))),
+    exec: (params) => read((server, settings) => server.exec(withSettings(params, settings))),
+    command: async (params) => onEach(await allServers(), (server) => server.command(params)),
+    insert: async (params) => {
+      if (!SHARDED_TABLES.includes(params.table)) {
+        return onEach(await allServers(), (server) => server.insert(params));
+      }
+      const table = distributedTable(database, params.table);
+      return insert((server, settings) => server.insert({ ...withSettings(params, settings), table }));
+    },
+    ping: (params) => own.ping(params),
+    close: async () => {
+      await own.close();
+      const { servers = [] } = (await opened?.catch(() => undefined)) ?? {};
+      for (const server of servers.flat()) await server.close();
+    },
   };
-  client.insert = async (params) => {
-    if (!SHARDED_TABLES.includes(params.table)) {
-      return onEach((await members()).servers.flat(), (server) => server.insert(params));
-    }
-    const table = distributedTable(cluster.database, params.table);
-    return insert((server, settings) => server.insert({ ...params, ...withSettings(params, settings), table }));
+  const insertSelect: Requests["command"] = (params) =>
+    insert((server, settings) => server.command(withSettings(params, settings)));
+  return {
+    ...bindingDatabases(requests, overShards),
+    // Each server changes tables of its own.
+    command: requests.command,
+    insertSelect: bindingDatabases({ ...requests, command: insertSelect }, overShards).command,
+    requestOf({ sql, shards }) {
+      if (shards === undefined) return { query: sql, query_params: overShards };
+      // A shard gets the text of a view unchanged and has no current database.
+      const answers = `cluster(${literal(cluster)}, view(${shards.perShard ?? sql}))`;
+      return { query: shards.merge(answers), query_params: onShard };
+    },
+    owners: async () => (await members()).shards,
+    ownerOf: async () => shardOfAddress((await members()).layout),
+    servers: async () => (await members()).servers,
+    layout: async () => (await members()).layout,
+    createAlike: async (table, place) => {
+      for (const shard of (await members()).shards) await shard.createAlike(table, place);
+    },
+    sync: async (tables) => {
+      for (const shard of (await members()).shards) await shard.sync(tables);
+    },
+    settle: async (table) => {
+      for (const shard of (await members()).shards) await shard.settle(table);
+    },
   };
-  client.ping = (params) => own.ping(params);
-  const close = client.close.bind(client);
-  client.close = async () => {
-    await close();
-    await own.close();
-    const { servers = [], shards = [] } = (await opened?.catch(() => undefined)) ?? {};
-    for (const server of [...servers.flat(), ...shards]) await server.close();
-  };
-  return client;
 }
 
 /** The servers of a cluster, and how to reach them. */
@@ -106,21 +126,18 @@ function openMembers(
   layout: readonly Shard[],
   connectTo: (server: ClickHouseConnection) => ClickHouseClient,
 ): Members {
-  const connections = connectionsOf(connection, layout);
-  const servers = connections.map((replicas) => replicas.map(connectTo));
-  if (servers.every(({ length }) => length === 1))
+  const servers = connectionsOf(connection, layout).map((replicas) => replicas.map(connectTo));
+  if (servers.every(({ length }) => length === 1)) {
     return { layout, servers, shards: servers.flat(), router: undefined };
-  const firsts = connections.flatMap(([first]) => (first === undefined ? [] : [connectTo(first)]));
-  const router = routeToReplicas(servers, firsts);
+  }
+  const router = routeToReplicas(servers, connection.database);
   return { layout, servers, shards: router.shards, router };
 }
 
-type WithSettings = { readonly clickhouse_settings?: ClickHouseSettings };
-type Statement = WithSettings & { readonly query: string };
-
-const withSettings = ({ clickhouse_settings }: WithSettings, settings: ClickHouseSettings) => ({
-  clickhouse_settings: { ...clickhouse_settings, ...settings },
-});
+const withSettings = <P extends { readonly clickhouse_settings?: ClickHouseSettings }>(
+  params: P,
+  settings: ClickHouseSettings,
+) => ({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...settings } });
 
 /** One server after the other, so that a statement that is wrong changes none. @returns the last result. */
 async function onEach<T>(

@@ -2,7 +2,7 @@ import { type ClickHouseConnection, connect } from "../client/connect.ts";
 import { identifier } from "../client/sql-text.ts";
 import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "../schema/dashboard-views.ts";
 import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
-import { distributedDatabase, distributedTable } from "./sql.ts";
+import { distributedDatabase, distributedTable } from "./names.ts";
 
 /** The name of the Distributed table with a row of each shard for every row of a view that counts. */
 export const perShardName = (view: string) => `${view}_per_shard`;

@@ -2,13 +2,13 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { shardsOf } from "./cluster.ts";
-import { readOwnShards } from "./servers.ts";
+import { ADDRESS_TAGS } from "../client/table-names.ts";
+import { readOwnShards } from "./client.ts";
 import { type Shard, slotsOf } from "./shard.ts";
 
 const misplacedAddresses = defineQuery({
   name: "misplaced-addresses",
-  sql: `SELECT uniqExact(source_ip) AS addresses FROM address_tags
+  sql: `SELECT uniqExact(source_ip) AS addresses FROM ${ADDRESS_TAGS}
     WHERE NOT has({slots:Array(UInt32)}, toUInt32(source_ip) % {total:UInt32})`,
   params: z.object({ slots: z.array(z.int()), total: z.int() }),
   row: z.object({ addresses: z.int() }),
@@ -33,7 +33,7 @@ export async function countMisplaced(
 export async function assertPlacement(client: ClickHouseClient, given?: readonly Shard[]): Promise<void> {
   const shards = given ?? (await readOwnShards(client));
   if (shards === undefined) return;
-  const servers = await shardsOf(client);
+  const servers = await client.owners();
   const counts = await Promise.all(servers.map((server, shard) => countMisplaced(server, shards, shard)));
   const misplaced = counts.reduce((sum, one) => sum + one, 0);
   if (misplaced === 0) return;

@@ -4,7 +4,6 @@ import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { askingReplica } from "../replicas/settings.ts";
 import { COPIED_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
-import type { Cluster } from "./cluster.ts";
 
 /** Tables of which every server has all rows; each server notes its own migrations. */
 const REFERENCE_TABLES = COPIED_TABLES.filter(
@@ -14,13 +13,21 @@ const REFERENCE_TABLES = COPIED_TABLES.filter(
 /** The same rows may have been inserted before, into a partition that was dropped since. */
 export const COPY_SETTINGS = { insert_deduplicate: 0, skip_unavailable_shards: 0 } as const;
 
+/** A cluster as SQL names it. */
+export type NamedCluster = {
+  /** Its name in `remote_servers`. */
+  readonly name: string;
+  /** On each of its servers. */
+  readonly database: string;
+};
+
 /** SQL: a table of a cluster, all shards of it, for a server that need not be one of them. */
-export function tableOnCluster({ name, database }: Pick<Cluster, "name" | "database">, table: string): string {
+export function tableOnCluster({ name, database }: NamedCluster, table: string): string {
   return `cluster(${[name, database, table].map(literal).join(", ")})`;
 }
 
 /** One server of a cluster, and its database. */
-type ClusterServer = Pick<Cluster, "name" | "database"> & {
+type ClusterServer = NamedCluster & {
   /** Counted from 1; the first, if left out. */
   readonly shard?: number;
   /** Counted from 0; any, if left out. */

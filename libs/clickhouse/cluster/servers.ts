@@ -1,9 +1,8 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import type { ClickHouseConnection } from "../client/connection.ts";
 import { isTransient, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { clusterOf } from "./cluster.ts";
 import type { Shard } from "./shard.ts";
 
 const clusterShards = defineQuery({
@@ -56,11 +55,6 @@ export async function askForShards(
   } finally {
     await client.close();
   }
-}
-
-/** Those of the cluster that a client works on; undefined for a client of a single server. */
-export async function readOwnShards(client: ClickHouseClient): Promise<readonly Shard[] | undefined> {
-  return clusterOf(client)?.layout();
 }
 
 /**

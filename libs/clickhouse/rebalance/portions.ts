@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import { COPY_SETTINGS, storedColumns, tableOnCluster } from "../cluster/reference-tables.ts";
+import { OWN_DATABASE, rowsOf } from "../client/table-names.ts";
+import { COPY_SETTINGS, type NamedCluster, storedColumns, tableOnCluster } from "../cluster/reference-tables.ts";
 import { type Shard, slotsOf } from "../cluster/shard.ts";
 import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 
@@ -22,7 +22,7 @@ export type Portion = {
 /** Where rows come from: a cluster, and a client of it. */
 export type Source = {
   readonly client: ClickHouseClient;
-  readonly cluster: Pick<Cluster, "name" | "database">;
+  readonly cluster: NamedCluster;
   readonly retentionDays: number;
 };
 
@@ -32,7 +32,7 @@ export type Target = { readonly shards: readonly Shard[]; readonly clients: read
 const partitions = defineQuery({
   name: "sharded-partitions",
   sql: `SELECT table, partition_id AS partition FROM system.parts
-    WHERE active AND database = currentDatabase() AND table IN (${SHARDED_COPIES.map(literal).join(", ")})
+    WHERE active AND database = ${OWN_DATABASE} AND table IN (${SHARDED_COPIES.map(literal).join(", ")})
     GROUP BY table, partition ORDER BY table, partition`,
   shards: { merge: (shards) => `SELECT DISTINCT table, partition FROM ${shards} ORDER BY table, partition` },
   params: z.object({}),
@@ -49,11 +49,11 @@ export async function readPortions({ client }: Source, { clients, shards }: Targ
 }
 
 /** SQL: rows of one partition that are on one shard, those that replaced others without those. */
-function rowsOf(
+function selectRows(
   { table, partition, shard }: Portion,
   shards: readonly Shard[],
   columns: string,
-  from: string = table,
+  from: string,
 ): string {
   const owners = slotsOf(shards);
   const slots = owners.flatMap((owner, slot) => (owner === shard ? [slot] : []));
@@ -75,7 +75,7 @@ const contentOf = (portion: Portion, { shards }: Target, retentionDays: number) 
   return defineQuery({
     name: "portion-content",
     sql: `SELECT count() AS rows, groupBitXor(hash % 4294967296) AS low, groupBitXor(intDiv(hash, 4294967296)) AS high
-      FROM (${rowsOf(portion, shards, "cityHash64(toString(tuple(*))) AS hash")} AND ${lasting})`,
+      FROM (${selectRows(portion, shards, "cityHash64(toString(tuple(*))) AS hash", rowsOf(portion.table))} AND ${lasting})`,
     shards: {
       merge: (all) =>
         `SELECT sum(part.rows) AS rows, groupBitXor(part.low) AS low, groupBitXor(part.high) AS high FROM ${all} AS part`,
@@ -101,7 +101,7 @@ export async function copyPortion(portion: Portion, source: Source, target: Targ
   const { table, partition } = portion;
   await server.command({ query: `ALTER TABLE ${table} DROP PARTITION ID ${literal(partition)}` });
   const columns = await storedColumns(server, table);
-  const rows = rowsOf(portion, target.shards, columns, tableOnCluster(source.cluster, table));
+  const rows = selectRows(portion, target.shards, columns, tableOnCluster(source.cluster, table));
   await server.command({
     query: `INSERT INTO ${table} (${columns}) ${rows}`,
     clickhouse_settings: COPY_SETTINGS,

@@ -2,7 +2,6 @@ import { rebuildRollups } from "../backup/rebuild-rollups.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { onAllServers, sumProgress } from "../cluster/all-servers.ts";
-import { serversOf, shardsOf } from "../cluster/cluster.ts";
 import { connectionsOfCluster } from "../cluster/each-server.ts";
 import { assertPlacement } from "../cluster/placement.ts";
 import { copyReferenceTables } from "../cluster/reference-tables.ts";
@@ -69,7 +68,7 @@ export async function rebalance(options: RebalanceOptions): Promise<Rebalanced> 
     await prepare(made, { ...options, retentionDays });
 
     const source: Source = { client, cluster: { name: from.cluster, database: from.database }, retentionDays };
-    const target: Target = { shards: await readShards(client, to.cluster), clients: await shardsOf(made) };
+    const target: Target = { shards: await readShards(client, to.cluster), clients: await made.owners() };
     const portions = await readPortions(source, target);
     let copied = 0;
     const copy = async (portion: Portion) => {
@@ -106,7 +105,7 @@ async function prepare(
   made: ClickHouseClient,
   { target, migrations: directory, retentionDays }: RebalanceOptions & { readonly retentionDays: number },
 ): Promise<void> {
-  const servers = await serversOf(made);
+  const servers = (await made.servers()).flat();
   const migrations = await readMigrations(directory);
   const unfinished = await Promise.all(servers.map((server) => readUnfinished(server)));
   const applied = await Promise.all(servers.map((server) => readAppliedOrNone(server, migrations)));
@@ -123,7 +122,7 @@ async function prepare(
   for (const server of servers) {
     for (const view of viewsOf(migrations)) await server.command({ query: `DROP VIEW IF EXISTS ${view} SYNC` });
   }
-  for (const shard of await shardsOf(made)) await applyRetention(shard, retentionDays);
+  for (const shard of await made.owners()) await applyRetention(shard, retentionDays);
 }
 
 async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly Migration[]) {
@@ -140,7 +139,7 @@ async function finish(
   options: RebalanceOptions,
 ): Promise<boolean> {
   await migrate(options.target, options.migrations, { isForRestore: true });
-  const servers = await serversOf(made);
+  const servers = (await made.servers()).flat();
   for (const server of servers) await copyReferenceTables(server, source.cluster);
   if (!(await rebuildAll(target, options))) return false;
   const assertSame = async (portion: Portion) => {

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { explainMissingRight, isUnreachable } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "../client/connect.ts";
-import { clusterOf, replicasOf } from "../cluster/cluster.ts";
+import { readOwnShards } from "../cluster/client.ts";
 import type { ReplicaState } from "./choose.ts";
 import { readReplicaState } from "./replica-cache.ts";
 
@@ -8,8 +8,8 @@ export type ReplicaReport = { readonly shard: number; readonly host: string; rea
 
 /** The servers of a cluster whose shards have replicas; none of any other store. */
 export async function readReplicas(client: ClickHouseClient): Promise<readonly ReplicaReport[]> {
-  const layout = (await clusterOf(client)?.layout()) ?? [];
-  const servers = await replicasOf(client);
+  const layout = (await readOwnShards(client)) ?? [];
+  const servers = await client.servers();
   const reports = layout.flatMap(({ number, hosts }, shard) =>
     hosts.length < 2
       ? []

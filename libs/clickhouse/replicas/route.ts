@@ -1,8 +1,11 @@
-import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseSettings } from "@clickhouse/client";
+import { type ClickHouseClient, type Requests, serverClient } from "../client/client.ts";
 import { isUnreachable, StoreTimeoutError } from "../client/errors.ts";
 import { type ReplicaState, replicaOf } from "./choose.ts";
 import { createReplicaCache, type ReplicaCache, type Replicas } from "./replica-cache.ts";
 import { askingReplica, storingOn } from "./settings.ts";
+import { createAlike, syncReplicas } from "./tables.ts";
+import { waitForReplicas } from "./wait-for-changes.ts";
 
 /** Sends a request to the server of a client, with these settings. */
 type Ask<T> = (client: ClickHouseClient, settings: ClickHouseSettings) => Promise<T>;
@@ -13,21 +16,15 @@ export type ReplicaRouter = {
   read<T>(ask: Ask<T>): Promise<T>;
   /** Inserts by the server of any shard. */
   insert<T>(ask: Ask<T>): Promise<T>;
-  /** A client of each shard, whose requests go to the replica that answers for it. */
+  /** A client of each shard, which sends each request to the replica that answers for it. They need not be closed. */
   readonly shards: readonly ClickHouseClient[];
 };
 
 /** A server, by its shard and replica. */
 type Place = { readonly shard: number; readonly replica: number };
 
-/**
- * @param servers of each shard.
- * @param shards a client for each shard, which is changed to send each request to the replica that answers for it.
- */
-export function routeToReplicas(
-  servers: readonly (readonly ClickHouseClient[])[],
-  shards: readonly ClickHouseClient[],
-): ReplicaRouter {
+/** @param servers of each shard. @param database of each server. */
+export function routeToReplicas(servers: readonly (readonly ClickHouseClient[])[], database: string): ReplicaRouter {
   const cache = createReplicaCache(servers);
   const askAt = async <T>({ shard, replica }: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T> => {
     const client = servers[shard]?.[replica];
@@ -39,8 +36,7 @@ export function routeToReplicas(
       throw error;
     }
   };
-  const routing: Routing = { cache, askAt };
-  for (const [shard, client] of shards.entries()) routeShard(client, shard, routing);
+  const shards = servers.map((replicas, shard) => shardClient(replicas, shard, { cache, askAt, database }));
   return {
     read: (ask) =>
       twice(async () => {
@@ -62,34 +58,55 @@ export function routeToReplicas(
 
 type Routing = {
   readonly cache: ReplicaCache;
+  readonly database: string;
   askAt<T>(place: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T>;
 };
 
 type WithSettings = { readonly clickhouse_settings?: ClickHouseSettings };
 
-const INSERT = /^\s*INSERT\b/i;
-
-function routeShard(client: ClickHouseClient, shard: number, { cache, askAt }: Routing): void {
+/** @param replicas clients of the servers of the shard with this index. */
+function shardClient(
+  replicas: readonly ClickHouseClient[],
+  shard: number,
+  { cache, askAt, database }: Routing,
+): ClickHouseClient {
   const readBy = async <T>(ask: (server: ClickHouseClient) => Promise<T>) =>
     askAt(readerOf(await cache.read(), shard), ask);
   const insertBy = async <T>(params: WithSettings, ask: Ask<T>) => {
-    const replicas = await cache.read();
-    const place = writerOf(replicas, shard);
-    const settings = { ...params.clickhouse_settings, ...storingOn(countComplete(replicas.states[shard] ?? [])) };
+    const known = await cache.read();
+    const place = writerOf(known, shard);
+    const settings = { ...params.clickhouse_settings, ...storingOn(countComplete(known.states[shard] ?? [])) };
     const token = settings.insert_deduplication_token;
     // Another replica knows the token of an insert that only the one before has the rows of, and would not store them.
     if (token !== undefined) settings.insert_deduplication_token = `${token}/${place.replica}`;
     return askAt(place, (server) => ask(server, settings));
   };
-  client.query = (params) => twice(() => readBy((server) => server.query(params)));
-  client.insert = (params) =>
-    insertBy(params, (server, clickhouse_settings) => server.insert({ ...params, clickhouse_settings }));
-  client.exec = (params) =>
-    INSERT.test(params.query)
-      ? insertBy(params, (server, clickhouse_settings) => server.exec({ ...params, clickhouse_settings }))
-      : twice(() => readBy((server) => server.exec(params)));
-  // A statement may read what it changes.
-  client.command = (params) => readBy((server) => server.command(params));
+  const requests: Requests = {
+    query: (params) => twice(() => readBy((server) => server.query(params))),
+    insert: (params) =>
+      insertBy(params, (server, clickhouse_settings) => server.insert({ ...params, clickhouse_settings })),
+    // Only an insert has values.
+    exec: (params) =>
+      "values" in params
+        ? insertBy(params, (server, clickhouse_settings) => server.exec({ ...params, clickhouse_settings }))
+        : twice(() => readBy((server) => server.exec(params))),
+    // A statement may read what it changes.
+    command: (params) => readBy((server) => server.command(params)),
+    ping: (params) => readBy((server) => server.ping(params)),
+    close: async () => {},
+  };
+  const client = serverClient(requests, database);
+  const ofShard: ClickHouseClient = {
+    ...client,
+    insertSelect: (params) =>
+      insertBy(params, (server, clickhouse_settings) => server.command({ ...params, clickhouse_settings })),
+    owners: async () => [ofShard],
+    servers: async () => [replicas],
+    createAlike: (table, place) => createAlike(replicas, table, place),
+    sync: (tables) => syncReplicas(replicas, tables),
+    settle: (table) => waitForReplicas(replicas, table),
+  };
+  return ofShard;
 }
 
 /** A retry goes to another server, as the first one is now known to be away. */

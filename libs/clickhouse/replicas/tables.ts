@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { identifier, literal } from "../client/sql-text.ts";
+import { formatTable, identifier, literal, type TablePlace } from "../client/sql-text.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
 
 /** Where the replicas of a shard tell each other of their parts in Keeper: a path for each table, the same for all. */
@@ -105,7 +105,7 @@ export async function createReplica(
     }
     try {
       await other.command({
-        query: `SYSTEM DROP REPLICA ${literal(replica)} FROM TABLE ${nameOf({ database, table })}`,
+        query: `SYSTEM DROP REPLICA ${literal(replica)} FROM TABLE ${formatTable({ database, table })}`,
       });
     } catch (error) {
       // The session of the lost server has not ended yet, or one with this name is connected.
@@ -114,11 +114,6 @@ export async function createReplica(
     }
   }
 }
-
-/** A table, with its database. */
-export type TablePlace = { readonly database: string; readonly table: string };
-
-const nameOf = ({ database, table }: TablePlace) => `${identifier(database)}.${identifier(table)}`;
 
 const tableEngine = defineQuery({
   name: "table-engine",
@@ -185,7 +180,7 @@ export async function createShared(
 const newPath = ({ database, table }: TablePlace) => `/noisefloor/${database}/${table}/${randomUUID()}`;
 
 async function create(server: ClickHouseClient, table: string, place: TablePlace, engine: string): Promise<void> {
-  await server.command({ query: `CREATE TABLE ${nameOf(place)} AS ${identifier(table)} ENGINE = ${engine}` });
+  await server.command({ query: `CREATE TABLE ${formatTable(place)} AS ${identifier(table)} ENGINE = ${engine}` });
 }
 
 const partitions = defineQuery({
@@ -200,7 +195,7 @@ const partitions = defineQuery({
 export async function linkParts(server: ClickHouseClient, from: TablePlace, into: TablePlace): Promise<void> {
   for (const { id } of await run(server, partitions, from)) {
     await server.command({
-      query: `ALTER TABLE ${nameOf(into)} ATTACH PARTITION ID ${literal(id)} FROM ${nameOf(from)}`,
+      query: `ALTER TABLE ${formatTable(into)} ATTACH PARTITION ID ${literal(id)} FROM ${formatTable(from)}`,
     });
   }
 }
@@ -214,7 +209,7 @@ export async function syncReplicas(
   if (servers.length < 2) return;
   for (const server of servers) {
     for (const table of tables) {
-      const name = database === undefined ? identifier(table) : nameOf({ database, table });
+      const name = database === undefined ? identifier(table) : formatTable({ database, table });
       await server.command({ query: `SYSTEM SYNC REPLICA ${name}` });
     }
   }

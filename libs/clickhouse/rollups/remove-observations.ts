@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
-import { shardsOf } from "../cluster/cluster.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 import { changeRows } from "../tables/change-rows.ts";
 import {
   conditionOf,
@@ -49,7 +49,7 @@ async function removeCounts(client: ClickHouseClient, filter: ObservationFilter)
   const named = sensorConditions(filter).join(" AND ");
   const others = defineQuery({
     name: "other-observations",
-    sql: `SELECT DISTINCT sensor_id AS sensor, workspace_id AS workspace FROM observations FINAL
+    sql: `SELECT DISTINCT sensor_id AS sensor, workspace_id AS workspace FROM ${OBSERVATIONS} FINAL
       WHERE ${named} AND NOT (${conditionOf(filter)})`,
     params: z.object({}),
     row: z.object({ sensor: z.string(), workspace: z.string() }),
@@ -77,10 +77,10 @@ const unmergedMonths = defineQuery({
  * does not decide whether a row goes, to delete the last one would bring the one before back.
  */
 async function mergeVersions(client: ClickHouseClient, { first, last }: FilteredObservations): Promise<void> {
-  for (const shard of await shardsOf(client)) {
-    for (const { id } of await run(shard, unmergedMonths, { first, last })) {
-      await shard.command({
-        query: `OPTIMIZE TABLE observations PARTITION ID ${literal(id)} FINAL`,
+  for (const owner of await client.owners()) {
+    for (const { id } of await run(owner, unmergedMonths, { first, last })) {
+      await owner.command({
+        query: `OPTIMIZE TABLE ${OBSERVATIONS} PARTITION ID ${literal(id)} FINAL`,
         clickhouse_settings: { ...SETTINGS, alter_sync: "2", optimize_throw_if_noop: 1 },
       });
     }

@@ -4,9 +4,8 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { waitForInserts } from "../client/running-inserts.ts";
-import { identifier, literal } from "../client/sql-text.ts";
-import { replicasOf, shardsOf } from "../cluster/cluster.ts";
-import { createAlike, syncReplicas } from "../replicas/tables.ts";
+import { identifier, literal, type TablePlace } from "../client/sql-text.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 import { DERIVED_TABLES, TRANSIENT_TABLES } from "../schema/tables.ts";
 import { type ObservationSlice, sliceObservations } from "./slices.ts";
 import { fillRollup, type RollupView, readRollupView } from "./views.ts";
@@ -29,37 +28,32 @@ export type ReplaceOptions = {
 };
 
 /**
- * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on; in a cluster
- * one shard after the other, each from its own observations.
+ * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on; of several
+ * owners one after the other, each from its own observations.
  * @returns whether it was done; false when it was aborted.
  */
 export async function replaceRollups(client: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
-  const servers = await replicasOf(client);
-  for (const [index, shard] of (await shardsOf(client)).entries()) {
-    if (!(await replaceOn({ shard, servers: servers[index] ?? [] }, options))) return false;
-  }
+  for (const owner of await client.owners()) if (!(await replaceOn(owner, options))) return false;
   return true;
 }
 
-/** A shard, and its servers: a single one, or replicas of each other, which have to be there. */
-type ShardServers = { readonly shard: ClickHouseClient; readonly servers: readonly ClickHouseClient[] };
-
 /**
- * The same on one shard. A second table gets all new rows through a view of its own, then the rows of before; then the
+ * The same of one owner, whose servers all have to be there. A second table gets all new rows through a view of its own, then the rows of before; then the
  * tables are exchanged at once. States may come twice: that is what makes the overlap harmless.
  * @returns whether it was done; false when it was aborted, and then nothing has changed.
  */
-async function replaceOn({ shard, servers }: ShardServers, options: ReplaceOptions): Promise<boolean> {
+async function replaceOn(owner: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
   const { signal, onProgress = () => {} } = options;
+  const servers = (await owner.servers()).flat();
   await dropSeconds(servers);
   try {
-    const { database } = await runForOne(shard, currentDatabase, {});
+    const { database } = await runForOne(owner, currentDatabase, {});
     const views = new Map<string, RollupView>();
-    for (const table of REPLACED_TABLES) views.set(table, await openSecond(servers, database, table));
+    for (const table of REPLACED_TABLES) views.set(table, await openSecond(owner, servers, { database, table }));
     await waitForInserts(servers);
-    // What another replica stored before it had the second tables.
-    await syncReplicas(servers, ["observations", ...DERIVED_TABLES]);
-    const slices = await sliceObservations(shard);
+    // What another server stored before it had the second tables.
+    await owner.sync(["observations", ...DERIVED_TABLES]);
+    const slices = await sliceObservations(owner);
     const steps = [...views].flatMap(([table, view]) => {
       if (TRANSIENT_TABLES.includes(table)) return [];
       const times = staleTimesOf(table, options.stale);
@@ -68,20 +62,20 @@ async function replaceOn({ shard, servers }: ShardServers, options: ReplaceOptio
     const total = steps.reduce((sum, { fills }) => sum + fills.length, 0);
     let done = 0;
     for (const { table, view, times, fills } of steps) {
-      await attachOthers(shard, table, times);
+      await attachOthers(owner, table, times);
       for (const where of fills) {
         if (signal?.aborted) return false;
-        await fillRollup(shard, { table: second(table), view, source: `${database}.observations`, where });
+        await fillRollup(owner, { table: second(table), view, source: `${database}.observations`, where });
         onProgress(++done, total);
       }
     }
-    await syncReplicas(servers, REPLACED_TABLES.map(second));
+    await owner.sync(REPLACED_TABLES.map(second));
     const pairs = REPLACED_TABLES.map((table) => `${identifier(table)} AND ${identifier(second(table))}`);
-    const { at } = await runForOne(shard, serverTime, {});
+    const { at } = await runForOne(owner, serverTime, {});
     for (const server of servers) await server.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
     await waitForInserts(servers);
-    await syncReplicas(servers, ["observations"]);
-    await fillSince(shard, { at, database, views });
+    await owner.sync(["observations"]);
+    await fillSince(owner, { at, database, views });
     return true;
   } finally {
     await dropSeconds(servers);
@@ -97,7 +91,7 @@ const serverTime = defineQuery({
 
 const addressesSince = defineQuery({
   name: "addresses-since",
-  sql: `SELECT DISTINCT toString(source_ip) AS ip FROM observations WHERE _part IN (
+  sql: `SELECT DISTINCT toString(source_ip) AS ip FROM ${OBSERVATIONS} WHERE _part IN (
       SELECT name FROM system.parts
       WHERE database = currentDatabase() AND table = 'observations' AND active AND modification_time >= {at:UInt32})`,
   params: z.object({ at: z.int() }),
@@ -113,14 +107,14 @@ const LIST_BYTES = 100_000;
  * the old table by both names.
  */
 async function fillSince(
-  shard: ClickHouseClient,
+  owner: ClickHouseClient,
   { at, database, views }: { at: number; database: string; views: ReadonlyMap<string, RollupView> },
 ): Promise<void> {
-  const addresses = (await run(shard, addressesSince, { at })).map(({ ip }) => literal(ip));
+  const addresses = (await run(owner, addressesSince, { at })).map(({ ip }) => literal(ip));
   for (const some of chunksOf(addresses, ({ length }) => length + 2, { bytes: LIST_BYTES })) {
     const where = `source_ip IN (${some.join(", ")})`;
     for (const [table, view] of views) {
-      await fillRollup(shard, { table, view, source: `${database}.observations`, where });
+      await fillRollup(owner, { table, view, source: `${database}.observations`, where });
     }
   }
 }
@@ -129,15 +123,19 @@ const second = (table: string) => `${table}_replacing`;
 const time = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
 
 /** Makes an empty table like a rollup's, and the view that fills it from now on. */
-async function openSecond(servers: readonly ClickHouseClient[], database: string, table: string): Promise<RollupView> {
-  await createAlike(servers, table, { database, table: second(table) });
+async function openSecond(
+  owner: ClickHouseClient,
+  servers: readonly ClickHouseClient[],
+  { database, table }: TablePlace,
+): Promise<RollupView> {
+  await owner.createAlike(table, { database, table: second(table) });
   let view: RollupView | undefined;
   for (const server of servers) {
     view = await readRollupView(server, table);
     const [name, target] = [identifier(`${second(table)}_mv`), identifier(second(table))];
     await server.command({ query: `CREATE MATERIALIZED VIEW ${name} TO ${target} AS ${view.select}` });
   }
-  if (view === undefined) throw new RangeError("a shard without servers");
+  if (view === undefined) throw new RangeError("an owner without servers");
   return view;
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 import { readStoredMonths, type StoredMonth } from "../tables/rewrite-observations.ts";
 
 /** Observations of a month whose addresses follow each other. */
@@ -41,7 +42,7 @@ async function readBounds(client: ClickHouseClient, { id }: StoredMonth, count: 
   const levels = Array.from({ length: count - 1 }, (_, index) => (index + 1) / count);
   const bounds = defineQuery({
     name: "slice-bounds",
-    sql: `SELECT quantiles(${levels.join(", ")})(toUInt32(source_ip)) AS addresses FROM observations
+    sql: `SELECT quantiles(${levels.join(", ")})(toUInt32(source_ip)) AS addresses FROM ${OBSERVATIONS}
       WHERE _partition_id = {id:String}`,
     params: z.object({ id: z.string() }),
     row: z.object({ addresses: z.array(z.number()) }),

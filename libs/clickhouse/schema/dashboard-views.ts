@@ -131,7 +131,7 @@ const VIEWS: Readonly<Record<string, DashboardView>> = {
         SELECT hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome,
           max(records) AS counted, max(last_at) AS last
         FROM sensor_activity
-        PREWHERE ${isShownActivity(shown)}
+        PREWHERE ${isShownActivity(shown, "sensor_activity")}
         GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process
       )
       GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome`,

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient } from "../client/client.ts";
 import { readDefinitions } from "./definitions.ts";
 import { AGEING_TABLES } from "./tables.ts";
 

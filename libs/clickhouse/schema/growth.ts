@@ -1,13 +1,14 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { OBSERVATIONS, OWN_DATABASE, SENSOR_ACTIVITY } from "../client/table-names.ts";
 import { SIMULATION } from "../tables/sensor-activity.ts";
 
 const size = defineQuery({
   name: "store-size",
   sql: `SELECT sum(total_bytes) AS bytes, sumIf(total_rows, name = 'observations') AS observations
-    FROM system.tables WHERE database = currentDatabase()`,
+    FROM system.tables WHERE database = ${OWN_DATABASE}`,
   shards: {
     merge: (shards) =>
       `SELECT sum(shard.bytes) AS bytes, sum(shard.observations) AS observations FROM ${shards} AS shard`,
@@ -31,11 +32,11 @@ const LIVE_HOURS = 6;
 const arrivals = defineQuery({
   name: "store-arrivals",
   sql: `SELECT stored, seconds FROM (
-      SELECT count() AS stored FROM observations
+      SELECT count() AS stored FROM ${OBSERVATIONS}
       WHERE observed_at >= now() - INTERVAL 7 DAY AND received_at < observed_at + INTERVAL ${LIVE_HOURS} HOUR
         AND NOT startsWith(sensor_id, {simulated:String})
     ) AS observed CROSS JOIN (
-      SELECT if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM sensor_activity
+      SELECT if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM ${SENSOR_ACTIVITY}
       WHERE outcome = 'accepted' AND source NOT IN ('file', ${literal(SIMULATION)}) AND hour >= now() - INTERVAL 7 DAY
     ) AS activity`,
   shards: {

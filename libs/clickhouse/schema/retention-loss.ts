@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { rowsOf } from "../client/table-names.ts";
 import { unlessOverLimit } from "./table-statistics.ts";
 import { ageingTable } from "./tables.ts";
 
@@ -34,7 +35,7 @@ export async function readLoss(
         const isLost = `${ttl(days)} <= now() AND ${ttl(current)} > now()`;
         return `SELECT '${name}' AS table, count() AS rows, countIf(${isLost}) AS lost,
           toUnixTimestamp64Milli(minIf(${time}, ${isLost})) AS from,
-          toUnixTimestamp64Milli(maxIf(${time}, ${isLost})) AS to FROM ${name}`;
+          toUnixTimestamp64Milli(maxIf(${time}, ${isLost})) AS to FROM ${rowsOf(name)}`;
       })
       .join(" UNION ALL "),
     params: z.object({}),

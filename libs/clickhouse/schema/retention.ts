@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
+import { ClickHouseError } from "@clickhouse/client";
+import type { ClickHouseClient } from "../client/client.ts";
 import { StoreError } from "../client/errors.ts";
 import { readDefinitions } from "./definitions.ts";
 import { AGEING_TABLES } from "./tables.ts";
@@ -37,10 +38,8 @@ export async function applyRetention(client: ClickHouseClient, days: number): Pr
   const changed: string[] = [];
   for (const { name, ttl } of AGEING_TABLES) {
     if (definitions.get(name)?.includes(`TTL ${ttl(days)}`)) continue;
-    await alter(
-      client,
-      `ALTER TABLE ${name} MODIFY TTL ${ttl(days)} SETTINGS alter_sync = 0, materialize_ttl_after_modify = 1`,
-    );
+    const change = `ALTER TABLE ${name} MODIFY TTL ${ttl(days)} SETTINGS alter_sync = 0, materialize_ttl_after_modify = 1`;
+    for (const owner of await client.owners()) await alter(owner, change);
     changed.push(name);
   }
   return changed;

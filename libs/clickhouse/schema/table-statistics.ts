@@ -1,8 +1,10 @@
-import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
+import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { isTransient, isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { OWN_DATABASE, rowsOf } from "../client/table-names.ts";
 import { parseRetention } from "./retention.ts";
 import { AGEING_TABLES, SHARDED_TABLES } from "./tables.ts";
 
@@ -24,7 +26,7 @@ export type TableStatistics = {
 const tableSizes = defineQuery({
   name: "table-sizes",
   sql: `SELECT name, create_table_query AS definition, ifNull(total_rows, 0) AS rows, ifNull(total_bytes, 0) AS bytes
-    FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`,
+    FROM system.tables WHERE database = ${OWN_DATABASE} AND engine LIKE '%MergeTree' ORDER BY name`,
   shards: {
     // Of other tables every server has all rows.
     merge: (shards) => `
@@ -42,7 +44,7 @@ const timeSpans = defineQuery({
   sql: AGEING_TABLES.map(
     ({ name, time }) => `SELECT '${name}' AS name, count() AS rows,
         toUnixTimestamp64Milli(toDateTime64(min(${time}), 3, 'UTC')) AS oldest,
-        toUnixTimestamp64Milli(toDateTime64(max(${time}), 3, 'UTC')) AS newest FROM ${name}`,
+        toUnixTimestamp64Milli(toDateTime64(max(${time}), 3, 'UTC')) AS newest FROM ${rowsOf(name)}`,
   ).join(" UNION ALL "),
   params: z.object({}),
   row: z.object({ name: z.string(), rows: z.int(), oldest: z.int(), newest: z.int() }),
@@ -74,7 +76,7 @@ export async function countOlderRows(client: ClickHouseClient, days: number): Pr
   const olderRows = defineQuery({
     name: "rows-beyond-retention",
     sql: AGEING_TABLES.map(
-      ({ name, ttl }) => `SELECT '${name}' AS name, count() AS rows FROM ${name} WHERE ${ttl(days)} <= now()`,
+      ({ name, ttl }) => `SELECT '${name}' AS name, count() AS rows FROM ${rowsOf(name)} WHERE ${ttl(days)} <= now()`,
     ).join(" UNION ALL "),
     params: z.object({}),
     row: z.object({ name: z.string(), rows: z.int() }),

@@ -1,7 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import { askServers } from "../client/ask-servers.ts";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { askServers } from "../cluster/cluster.ts";
 
 const serverClock = defineQuery({
   name: "server-clock",

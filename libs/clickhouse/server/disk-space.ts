@@ -1,9 +1,10 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { z } from "zod";
 import { openPollingCache, type PollingOptions } from "../caches/polling-cache.ts";
+import type { ClickHouseClient } from "../client/client.ts";
 import { explainMissingRight, StoreError, StoreFullError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { OWN_DATABASE } from "../client/table-names.ts";
 
 /** Of the disks that hold the observations, the one with the most free space: the server writes there next. */
 const diskSpace = defineQuery({
@@ -11,7 +12,7 @@ const diskSpace = defineQuery({
   sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
     CROSS JOIN (
       SELECT arrayFlatten(groupArray(data_paths)) AS stored
-      FROM system.tables WHERE database = currentDatabase() AND name = 'observations'
+      FROM system.tables WHERE database = ${OWN_DATABASE} AND name = 'observations'
     ) AS observations
     WHERE arrayExists(one -> startsWith(one, path), stored)
     HAVING count() > 0`,

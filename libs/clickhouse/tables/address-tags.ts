@@ -1,5 +1,6 @@
 import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
+import { ADDRESS_CHANGES, ADDRESS_TAGS } from "../client/table-names.ts";
 import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
 
 /**
@@ -44,7 +45,11 @@ function readSightings(row: RowReader): SightingColumns {
   return { addresses: row.uint32s(), severities: row.uint8s(), seconds: row.uint32s(), milliseconds: row.uint16s() };
 }
 
-const ROWS: ColumnQuery = { name: "address-tags-rows", sql: "SELECT count() FROM address_tags", settings: FOREGROUND };
+const ROWS: ColumnQuery = {
+  name: "address-tags-rows",
+  sql: `SELECT count() FROM ${ADDRESS_TAGS}`,
+  settings: FOREGROUND,
+};
 
 /** How many rows `address_tags` has, of every dataset, those included that replace each other. */
 export function countSightings(client: ClickHouseClient): Promise<number> {
@@ -59,7 +64,7 @@ export function readSightingsBetween(
   { first, last, since }: { readonly first: number; readonly last: number; readonly since: number },
 ): Promise<SightingColumns> {
   const rows = `
-    SELECT source_ip, tag_id, last_seen, toUInt64(0) AS block FROM address_tags
+    SELECT source_ip, tag_id, last_seen, toUInt64(0) AS block FROM ${ADDRESS_TAGS}
     WHERE dataset = 'global' AND source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
   const query = {
@@ -98,7 +103,7 @@ export function readSightingsAfter(client: ClickHouseClient, known: KnownBlocks)
   const rows = `
     SELECT source_ip, tag_id, last_seen,
       bitShiftLeft(toUInt64(${PARTITION}), ${BLOCK_BITS}) + _block_number AS block
-    FROM address_changes
+    FROM ${ADDRESS_CHANGES}
     WHERE toInt64(_block_number) > ${lastOf(PARTITION)}
       AND toInt64(splitByChar('_', _part)[3]) > ${lastOf(PARTITION_OF_PART)}
       AND NOT has({others:Array(UInt64)}, block)`;

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
 export type MadeBackupRecord = {

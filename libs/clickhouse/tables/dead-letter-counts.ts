@@ -1,11 +1,12 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { DEAD_LETTERS } from "../client/table-names.ts";
 
 /** Without FINAL, which would order all rows: an id that came again counts once all the same. */
 const countsSince = defineQuery({
   name: "dead-letter-counts-since",
-  sql: `SELECT reason, uniqExact(id) AS records, uniqExactIf(id, source = 'file') AS replayed FROM dead_letters
+  sql: `SELECT reason, uniqExact(id) AS records, uniqExactIf(id, source = 'file') AS replayed FROM ${DEAD_LETTERS}
     WHERE received_at >= toDateTime64({since:String}, 3, 'UTC') GROUP BY reason ORDER BY records DESC, reason`,
   params: z.object({ since: z.string() }),
   row: z.object({ reason: z.string(), records: z.int(), replayed: z.int() }),

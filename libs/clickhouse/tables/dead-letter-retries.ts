@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { DEAD_LETTER_RETRIES } from "../client/table-names.ts";
 
 const storedRetrySchema = z.object({
   id: z.string(),
@@ -17,7 +18,7 @@ export type StoredRetry = z.infer<typeof storedRetrySchema>;
 const retriesById = defineQuery({
   name: "dead-letter-retries",
   sql: `SELECT id, toUnixTimestamp64Milli(retried_at) AS retriedAt, is_done AS isDone, reason, detail
-    FROM dead_letter_retries FINAL WHERE id IN {ids:Array(String)}`,
+    FROM ${DEAD_LETTER_RETRIES} FINAL WHERE id IN {ids:Array(String)}`,
   params: z.object({ ids: z.array(z.string()) }),
   row: storedRetrySchema,
 });

@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { DEAD_LETTER_RETRIES, DEAD_LETTERS } from "../client/table-names.ts";
 import { changeRows } from "./change-rows.ts";
 import { DEAD_LETTER_SOURCES, type DeadLetterSource } from "./dead-letters.ts";
 
@@ -65,8 +66,8 @@ const SELECTED = `
   SELECT letter.*, retry.retried_at AS retriedAt, retriedAt >= letter.received_at AS isRetried,
     isRetried AND retry.is_done AS isDone, isRetried AND NOT retry.is_done AS isRejectedAgain,
     if(isRejectedAgain, retry.reason, letter.firstReason) AS reason
-  FROM (SELECT id, source, origin, position, received_at, reason AS firstReason FROM dead_letters FINAL WHERE ${WHERE}) AS letter
-  LEFT ANY JOIN (SELECT id, retried_at, is_done, reason FROM dead_letter_retries FINAL) AS retry ON letter.id = retry.id
+  FROM (SELECT id, source, origin, position, received_at, reason AS firstReason FROM ${DEAD_LETTERS} FINAL WHERE ${WHERE}) AS letter
+  LEFT ANY JOIN (SELECT id, retried_at, is_done, reason FROM ${DEAD_LETTER_RETRIES} FINAL) AS retry ON letter.id = retry.id
   WHERE ({includeDone:Bool} OR NOT isDone) AND ({reason:String} = '' OR reason = {reason:String})`;
 
 const countSchema = z.object({

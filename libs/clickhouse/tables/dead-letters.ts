@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { DEAD_LETTERS } from "../client/table-names.ts";
 
 /** What a dead letter's record came over. */
 export const DEAD_LETTER_SOURCES = ["http", "file", "kafka", "hpfeeds"] as const;
@@ -134,7 +135,7 @@ const SELECT_STORED = `
     publish_right AS publishRight, key_id AS keyId, key_sensor_id AS keySensorId,
     sensor_id AS sensorId,
     toUnixTimestamp64Milli(received_at) AS receivedAt, reason, detail
-  FROM dead_letters FINAL`;
+  FROM ${DEAD_LETTERS} FINAL`;
 
 const deadLettersById = defineQuery({
   name: "dead-letters-by-id",
@@ -151,7 +152,7 @@ const deadLetterContents = defineQuery({
   sql: `SELECT id, base64Encode(payload) AS payload, value, kafka_topic AS topic, kafka_partition AS partition,
       toString(kafka_offset) AS offset, base64Encode(kafka_key) AS key, kafka_key_bytes AS keyBytes,
       kafka_headers AS headers
-    FROM dead_letters
+    FROM ${DEAD_LETTERS}
     WHERE source IN {sources:Array(String)} AND origin >= {first:String} AND origin <= {last:String}
       AND id IN {ids:Array(String)}
     ORDER BY received_at DESC LIMIT 1 BY id`,
@@ -212,7 +213,7 @@ const bytesSince = defineQuery({
   sql: `SELECT sum(${ROW_BYTES} + kept_bytes + length(value) + length(detail) + length(kafka_key)
       + arraySum(name -> length(name), mapKeys(kafka_headers))
       + arraySum(text -> length(text), mapValues(kafka_headers))) AS bytes
-    FROM dead_letters PREWHERE received_at >= fromUnixTimestamp64Milli({since:Int64})
+    FROM ${DEAD_LETTERS} PREWHERE received_at >= fromUnixTimestamp64Milli({since:Int64})
       AND source = {source:String} AND key_id = {keyId:String}`,
   params: z.object({ source: z.string(), keyId: z.string(), since: z.int() }),
   row: z.object({ bytes: z.int() }),

@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Each kind of fingerprint, its column, and the column of what names the program that made it. */
 const KINDS = {
@@ -12,7 +13,7 @@ export type FingerprintKind = keyof typeof KINDS;
 export const FINGERPRINT_KINDS: readonly FingerprintKind[] = ["hassh", "ja3", "ja4"];
 
 /** FINAL: an observation that was stored twice counts once, with its latest content. */
-const SINCE = `FROM observations FINAL WHERE observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
+const SINCE = `FROM ${OBSERVATIONS} FINAL WHERE observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
 /** Beyond so much memory the server groups on disk. */
 const SETTINGS =
   "SETTINGS do_not_merge_across_partitions_select_final = 1, max_bytes_before_external_group_by = 1000000000";

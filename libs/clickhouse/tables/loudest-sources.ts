@@ -3,12 +3,13 @@ import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Without FINAL and with a sketch for each sensor: it passes over the rows once, and its memory does not grow. */
 const loudest = defineQuery({
   name: "loudest-sources",
   sql: `SELECT sensor_id AS sensor, count() AS observations, toString(tupleElement(approx_top_k(1)(source_ip)[1], 1)) AS address
-    FROM observations WHERE observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    FROM ${OBSERVATIONS} WHERE observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY sensor ORDER BY observations DESC LIMIT 1000`,
   params: z.object({ since: z.int() }),
   row: z.object({ sensor: z.string(), observations: z.int(), address: z.string() }),
@@ -20,7 +21,7 @@ const ofSources = defineQuery({
   sql: `SELECT sensor_id AS sensor, toString(source_ip) AS address, count() AS ofSource,
       countIf(destination_port = 53 OR destination_port >= 32768 OR source_port < 1024) AS outgoing,
       uniq(destination_port) AS ports
-    FROM observations
+    FROM ${OBSERVATIONS}
     WHERE source_ip IN {addresses:Array(IPv4)} AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY sensor, address`,
   params: z.object({ since: z.int(), addresses: z.array(z.string()) }),

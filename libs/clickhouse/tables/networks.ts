@@ -1,7 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import type { Ipv4Network } from "@noisefloor/domain/address/ipv4.ts";
 import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
 /** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */

@@ -1,8 +1,9 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { type RowReader, readColumns } from "../client/columns.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Sources with observations that lack their network or country, as columns of equal length. */
 export type IncompleteSources = {
@@ -23,7 +24,7 @@ const BLOCK_SIZE = 2 ** 24;
 const incompleteBlocks = defineQuery({
   name: "incomplete-blocks",
   // Without FINAL, which takes far longer: at worst a block is named in which all is complete by now.
-  sql: `SELECT DISTINCT intDiv(toUInt32(source_ip), ${BLOCK_SIZE}) AS block FROM observations
+  sql: `SELECT DISTINCT intDiv(toUInt32(source_ip), ${BLOCK_SIZE}) AS block FROM ${OBSERVATIONS}
     WHERE (asn = 0 OR country = '') AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') ORDER BY block`,
   params: z.object({ since: z.int() }),
   row: z.object({ block: z.int() }),
@@ -53,7 +54,7 @@ export function readIncomplete(
           toUInt32(countIf(asn = 0)) AS without_asn,
           toUInt32(countIf(country = '')) AS without_country,
           toUInt32(countIf(asn = 0 OR country = '')) AS incomplete
-        FROM observations FINAL
+        FROM ${OBSERVATIONS} FINAL
         WHERE source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
           AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         GROUP BY address HAVING incomplete > 0 ORDER BY address)
@@ -117,9 +118,9 @@ export async function fillObservations(
       distinct.map((facts) => facts[member]),
       "Float32",
     )}[place]`;
-  await client.command({
+  await client.insertSelect({
     query: `
-      INSERT INTO observations
+      INSERT INTO ${OBSERVATIONS}
       WITH
         transform(toUInt32(o.source_ip), ${numbers(addresses, "UInt32")}, ${numbers(places, "UInt32")}, toUInt32(0)) AS place,
         ${numbers(
@@ -143,7 +144,7 @@ export async function fillObservations(
         if(lacks_coordinates, known_latitude, o.latitude) AS latitude,
         if(lacks_coordinates, known_longitude, o.longitude) AS longitude)
       FROM (
-        SELECT * FROM observations FINAL
+        SELECT * FROM ${OBSERVATIONS} FINAL
         PREWHERE source_ip IN (${addresses.map((address) => `toIPv4(${address})`).join(",")})
         WHERE observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')) AS o
       WHERE (o.asn = 0 AND known_asn != 0) OR (o.country = '' AND known_country != '')

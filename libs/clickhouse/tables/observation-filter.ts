@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Which observations: those for which every member that is given holds. Of a list, one value is enough. */
 export type ObservationFilter = {
@@ -71,7 +72,7 @@ export function countFiltered(client: ClickHouseClient, filter: ObservationFilte
     name: "filtered-observations",
     sql: `SELECT count() AS observations, uniqExact(source_ip) AS addresses, uniqExact(toStartOfHour(observed_at)) AS hours,
         toUnixTimestamp64Milli(min(observed_at)) AS first, toUnixTimestamp64Milli(max(observed_at)) AS last
-      FROM observations FINAL WHERE ${conditionOf(filter)}
+      FROM ${OBSERVATIONS} FINAL WHERE ${conditionOf(filter)}
       SETTINGS do_not_merge_across_partitions_select_final = 1`,
     params: z.object({}),
     row: z.object({
@@ -92,7 +93,7 @@ export type NamedColumn = "sensor_id" | "workspace_id" | "format";
 export async function readNames(client: ClickHouseClient, column: NamedColumn): Promise<string[]> {
   const names = defineQuery({
     name: "observation-names",
-    sql: `SELECT ${column} AS name, count() AS rows FROM observations WHERE ${column} != ''
+    sql: `SELECT ${column} AS name, count() AS rows FROM ${OBSERVATIONS} WHERE ${column} != ''
       GROUP BY name ORDER BY rows DESC, name`,
     params: z.object({}),
     row: z.object({ name: z.string(), rows: z.int() }),

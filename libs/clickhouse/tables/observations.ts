@@ -1,12 +1,13 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 import { readRetention } from "../schema/retention.ts";
 import { ageingTable } from "../schema/tables.ts";
 
 const newestReceipt = defineQuery({
   name: "newest-receipt",
-  sql: "SELECT toUnixTimestamp64Milli(max(received_at)) AS at FROM observations",
+  sql: `SELECT toUnixTimestamp64Milli(max(received_at)) AS at FROM ${OBSERVATIONS}`,
   params: z.object({}),
   row: z.object({ at: z.int() }),
 });
@@ -36,7 +37,7 @@ export async function summarizeObservations(client: ClickHouseClient): Promise<O
     name: "observation-summary",
     sql: `SELECT count() AS observations, countIf(${ageingTable("observations").ttl(retentionDays)} <= now()) AS expired,
         toUnixTimestamp64Milli(min(observed_at)) AS oldest, toUnixTimestamp64Milli(max(observed_at)) AS newest
-      FROM observations FINAL`,
+      FROM ${OBSERVATIONS} FINAL`,
     params: z.object({}),
     row: z.object({ observations: z.int(), expired: z.int(), oldest: z.int(), newest: z.int() }),
   });

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne, toDateTime64 } from "../client/query.ts";
 
 const newestUpdate = defineQuery({

@@ -1,7 +1,8 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { monthAt } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { OBSERVATIONS, OWN_DATABASE } from "../client/table-names.ts";
 import { observationColumns, RENAMED_COLUMNS } from "./observation-columns.ts";
 
 /** Milliseconds since 1970 UTC; the ends are exclusive. */
@@ -19,7 +20,7 @@ const rowsAfter = defineQuery({
   name: "observations-after",
   // 64 bits do not fit into a number of JavaScript, and the digests of session_parts have them all.
   sql: `
-    SELECT *, ${RENAMED_COLUMNS} FROM observations FINAL
+    SELECT *, ${RENAMED_COLUMNS} FROM ${OBSERVATIONS} FINAL
     WHERE observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
       AND observed_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
       AND received_at >= fromUnixTimestamp64Milli({receivedFrom:Int64}, 'UTC')
@@ -97,7 +98,7 @@ export async function rewriteTags(
 const storedMonths = defineQuery({
   name: "stored-months",
   sql: `SELECT partition_id AS id, toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count
-    FROM system.parts WHERE database = currentDatabase() AND table = 'observations' AND active
+    FROM system.parts WHERE database = ${OWN_DATABASE} AND table = 'observations' AND active
     GROUP BY id, seconds ORDER BY seconds`,
   shards: {
     merge: (shards) => `SELECT id, seconds, sum(shard.count) AS count FROM ${shards} AS shard

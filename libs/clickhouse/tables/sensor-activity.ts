@@ -1,7 +1,8 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { SENSOR_ACTIVITY } from "../client/table-names.ts";
 
 /** The `source` of what `noisefloor simulate` has stored, which no service took in. */
 export const SIMULATION = "simulation";
@@ -74,14 +75,19 @@ export type SensorActivity = z.infer<typeof activitySchema>;
  * rejected record without a key is of no workspace: of a sensor that writes to one which is not shown, it would give
  * away the name.
  * @param workspaces SQL: a list or an array.
+ * @param table of the rows, as SQL names it.
  * @param since SQL: which rows say where a sensor writes to; all, if left out.
  */
-export const isShownActivity = (workspaces: string, since = "1") =>
+export const isShownActivity = (workspaces: string, table: string, since = "1") =>
   `(workspace_id IN ${workspaces}
         AND (workspace_id != '' OR outcome = 'accepted' OR (source, key_id, sensor_id) NOT IN (
-          SELECT source, key_id, sensor_id FROM sensor_activity
+          SELECT source, key_id, sensor_id FROM ${table}
           WHERE ${since} AND workspace_id NOT IN ${workspaces})))`;
-const IS_SHOWN = isShownActivity("{workspaces:Array(String)}", "hour >= toDateTime({week:UInt32}, 'UTC')");
+const IS_SHOWN = isShownActivity(
+  "{workspaces:Array(String)}",
+  SENSOR_ACTIVITY,
+  "hour >= toDateTime({week:UInt32}, 'UTC')",
+);
 
 /** The inner query makes one count of those of a process. `sumMap` would leave out outcomes without records. */
 export const sensorActivity = defineQuery({
@@ -97,7 +103,7 @@ export const sensorActivity = defineQuery({
       arraySort(groupUniqArrayIf(format, format != '')) AS formats
     FROM (
       SELECT hour, source, key_id, sensor_id, is_rest, format, outcome, max(records) AS count, max(last_at) AS last
-      FROM sensor_activity WHERE hour >= toDateTime({week:UInt32}, 'UTC') AND ({isAll:Bool} OR ${IS_SHOWN})
+      FROM ${SENSOR_ACTIVITY} WHERE hour >= toDateTime({week:UInt32}, 'UTC') AND ({isAll:Bool} OR ${IS_SHOWN})
       GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process)
     GROUP BY source, keyId, sensorId, isRest ORDER BY source, keyId, sensorId, isRest`,
   params: z.object({
@@ -139,7 +145,7 @@ export function readSensorActivity(
 
 const keysSeen = defineQuery({
   name: "sensor-keys-seen",
-  sql: `SELECT key_id AS keyId, toUnixTimestamp64Milli(max(last_at)) AS at FROM sensor_activity
+  sql: `SELECT key_id AS keyId, toUnixTimestamp64Milli(max(last_at)) AS at FROM ${SENSOR_ACTIVITY}
     WHERE key_id != '' GROUP BY keyId`,
   params: z.object({}),
   row: z.object({ keyId: z.string(), at: z.int() }),

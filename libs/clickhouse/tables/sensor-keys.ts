@@ -1,6 +1,6 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";
 

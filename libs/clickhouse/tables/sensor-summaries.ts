@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
+import type { ClickHouseClient } from "../client/client.ts";
 import { readSensorActivity, type SensorActivity, SIMULATION } from "./sensor-activity.ts";
 import { readSensorKeys, type SensorKey } from "./sensor-keys.ts";
 

@@ -1,7 +1,8 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 import { OBSERVATION_COLUMNS, observationColumns, type StoredObservation } from "./observation-columns.ts";
 
 /** Its parameters are part of the request's line, which the server bounds. */
@@ -17,7 +18,7 @@ const storedSessions = defineQuery({
   name: "stored-sessions",
   sql: `
     SELECT ${OBSERVATION_COLUMNS}
-    FROM observations FINAL
+    FROM ${OBSERVATIONS} FINAL
     WHERE source_ip IN {ips:Array(IPv4)} AND observation_id IN {ids:Array(String)}
       AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
       AND observed_at <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')

@@ -1,6 +1,7 @@
 import { floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
+import { OBSERVATIONS, SENSOR_ACTIVITY } from "../client/table-names.ts";
 import { SIMULATION } from "./sensor-activity.ts";
 
 /** All simulations count as one process: a row that is written again replaces the smaller count. */
@@ -19,12 +20,12 @@ export async function countSimulated(
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
   const time = (at: number) => `toDateTime(${at / 1_000}, 'UTC')`;
-  await client.command({
-    query: `INSERT INTO sensor_activity
+  await client.insertSelect({
+    query: `INSERT INTO ${SENSOR_ACTIVITY}
         (hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process, records, last_at)
       SELECT toStartOfHour(observed_at) AS hour, ${literal(SIMULATION)}, '', workspace_id, sensor_id, false, 'observations',
         'accepted', toUUID('${PROCESS}'), count(), max(observed_at)
-      FROM observations FINAL
+      FROM ${OBSERVATIONS} FINAL
       WHERE startsWith(sensor_id, ${literal(prefix)})
         AND observed_at >= ${time(floorToHour(from))} AND observed_at < ${time(floorToHour(to) + HOUR_MS)}
       GROUP BY hour, workspace_id, sensor_id`,

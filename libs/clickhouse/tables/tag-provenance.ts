@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 
 const provenance = defineQuery({
   name: "tag-provenance",
@@ -9,7 +10,7 @@ const provenance = defineQuery({
       countIf(has(rule_tags, tag)) AS byRule, countIf(NOT has(rule_tags, tag) OR has(shared_tags, tag)) AS bySender,
       arraySort(groupUniqArray(20)(sensor_id)) AS sensors,
       toUnixTimestamp64Milli(min(observed_at)) AS firstSeen, toUnixTimestamp64Milli(max(observed_at)) AS lastSeen
-    FROM observations FINAL
+    FROM ${OBSERVATIONS} FINAL
     ARRAY JOIN tags AS tag
     WHERE source_ip = {ip:IPv4} AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY id, dataset, workspace ORDER BY lastSeen DESC, id, dataset, workspace

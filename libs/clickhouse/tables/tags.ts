@@ -1,6 +1,6 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { type Tag, tagSchema } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";
 

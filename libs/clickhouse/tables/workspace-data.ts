@@ -1,7 +1,8 @@
-import type { ClickHouseClient } from "@clickhouse/client";
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
+import { OBSERVATIONS } from "../client/table-names.ts";
 import { AGEING_TABLES } from "../schema/tables.ts";
 import { changeRows } from "./change-rows.ts";
 
@@ -18,7 +19,7 @@ const OWN = "dataset = 'personal' AND workspace_id = {workspaceId:String}";
 
 const personalObservations = defineQuery({
   name: "personal-observations",
-  sql: `SELECT count() AS observations FROM observations FINAL WHERE ${OWN}`,
+  sql: `SELECT count() AS observations FROM ${OBSERVATIONS} FINAL WHERE ${OWN}`,
   params: z.object({ workspaceId: z.string() }),
   row: z.object({ observations: z.int() }),
 });

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import type { ClickHouseClient } from "@clickhouse/client";
 import { ENTITLEMENTS } from "@noisefloor/domain/access/caller.ts";
 import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";
 

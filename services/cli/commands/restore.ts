@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { formatHolder } from "@noisefloor/clickhouse/server/embedded-files.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
@@ -96,7 +95,7 @@ export async function runRestore(
  * is the oldest, as the shards were copied one beside the other. Undefined when there is none.
  */
 async function readNewestOfAll(client: ClickHouseClient): Promise<number | undefined> {
-  const shards = await shardsOf(client);
+  const shards = await client.owners();
   const receipts = await Promise.all(shards.map((shard) => readNewestReceipt(shard)));
   const known = receipts.filter((receipt) => receipt !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { TAG_ACTIVITY_HOURLY } from "@noisefloor/clickhouse/client/table-names.ts";
 import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
@@ -16,7 +17,7 @@ export type TagImport = {
 
 const tagsInUse = defineQuery({
   name: "tags-in-use",
-  sql: "SELECT DISTINCT toString(tag_id) AS id FROM tag_activity_hourly WHERE tag_id IN {ids:Array(UUID)}",
+  sql: `SELECT DISTINCT toString(tag_id) AS id FROM ${TAG_ACTIVITY_HOURLY} WHERE tag_id IN {ids:Array(UUID)}`,
   params: z.object({ ids: z.array(z.string()) }),
   row: z.object({ id: z.string() }),
 });

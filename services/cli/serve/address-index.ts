@@ -1,8 +1,5 @@
 import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
-import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
@@ -31,22 +28,22 @@ export async function openAddressIndex(
   const { roles, settings, log, metrics, closeStack } = context;
   const limit = settings.lookupIndexAddresses;
   if (!roles.query || limit === 0) return undefined;
-  const shards = await shardsOf(client);
+  const owners = await client.owners();
   const loaded = new Set<ClickHouseClient>();
-  const sightings = startSightings(shards, shardOfAddress((await readOwnShards(client)) ?? []), (shard) => ({
-    limit: Math.ceil(limit / shards.length),
+  const sightings = startSightings(owners, await client.ownerOf(), (owner) => ({
+    limit: Math.ceil(limit / owners.length),
     retentionDays,
     now: Date.now,
-    // The parts of a cluster's tables are those of one shard.
-    changes: shard === client ? changes : watchTableChanges(shard),
+    // Of several owners each has parts of its own.
+    changes: owner === client ? changes : watchTableChanges(owner),
     onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
     onRecovery: () => log.info("refresh of the address index succeeded again"),
     onLoaded: (addresses, seconds) => {
-      loaded.add(shard);
+      loaded.add(owner);
       log.info({ addresses, seconds }, "address index loaded");
     },
     onTooLarge: () => {
-      loaded.add(shard);
+      loaded.add(owner);
       log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; querying ClickHouse per lookup");
     },
   }));
@@ -60,7 +57,7 @@ export async function openAddressIndex(
     caches: { addresses: sightings },
     checks: {
       addresses: async () => {
-        if (loaded.size < shards.length) throw new LoadingError("the address index is being loaded");
+        if (loaded.size < owners.length) throw new LoadingError("the address index is being loaded");
       },
     },
     onStored: (rows) => recordRows(rows, sightings, catalogue),

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@noisefloor/clickhouse/client/connect.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { IncomingRecord, Sink } from "../record.ts";
 import { makeRows, type RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
@@ -74,7 +75,7 @@ export function insertEncoded<Row>(
   };
 }
 
-const INSERT = `INSERT INTO observations (${ENCODED_COLUMNS.join(", ")}) FORMAT`;
+const INSERT = `INSERT INTO ${OBSERVATIONS} (${ENCODED_COLUMNS.join(", ")}) FORMAT`;
 
 async function send(
   client: ClickHouseClient,

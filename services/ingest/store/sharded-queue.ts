@@ -1,7 +1,4 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { clusterOf, shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
-import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
@@ -10,26 +7,26 @@ import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
 type WithSource = { readonly source_ip: string };
 
 /**
- * The queue of a client's server; of a cluster's client a queue for each shard, at a server of the shard's own. Not
- * through a Distributed table: when a shard was killed during such an insert and the insert was repeated with its
+ * A queue for each owner of a store's rows: one server has a single one. On a cluster these are its shards, and rows do
+ * not go through a Distributed table: when a shard was killed during such an insert and the insert was repeated with its
  * token, a rollup lacked rows that the observations had. That never happened with an insert straight to the server.
- * @param open opens the queue of one server.
- * @param retrying how long to ask for the list of the shards, which is read with the first rows.
+ * @param open opens the queue of one owner.
+ * @param retrying how long to ask who they are, with the first rows.
  */
 export function openInsertQueue<Row extends WithSource>(
   client: ClickHouseClient,
   open: (server: ClickHouseClient) => InsertQueue<Row>,
   retrying: BackoffOptions,
 ): InsertQueue<Row> {
-  if (clusterOf(client) === undefined) return open(client);
-  const openShards = async () => {
-    const shardOf = shardOfAddress((await readOwnShards(client)) ?? []);
-    return shardedQueue((await shardsOf(client)).map(open), shardOf);
+  const openAll = async () => {
+    const [first, ...others] = (await client.owners()).map(open);
+    if (first === undefined) throw new RangeError("a store without servers");
+    return others.length === 0 ? first : queueByAddress([first, ...others], await client.ownerOf());
   };
   let opened: Promise<InsertQueue<Row>> | undefined;
   return {
     async store(rows, bytes, options) {
-      opened ??= retry(openShards, retrying);
+      opened ??= retry(openAll, retrying);
       const queue = await opened.catch((error: unknown) => {
         opened = undefined;
         throw error;
@@ -40,21 +37,20 @@ export function openInsertQueue<Row extends WithSource>(
 }
 
 /**
- * Sends each row to the queue of its address's shard. Every queue inserts and retries by itself: a shard that is away
- * holds up its own rows, and those who wait for them, but no other shard's.
- * @param queues one for each shard.
- * @param shardOf the index of an address's queue.
+ * Sends each row to the queue of its address. Every queue inserts and retries by itself: a server that is away holds up
+ * its own rows, and the callers that wait for them, but no other's.
+ * @param indexOf the index of an address's queue.
  */
-function shardedQueue<Row extends WithSource>(
+function queueByAddress<Row extends WithSource>(
   queues: readonly InsertQueue<Row>[],
-  shardOf: (address: number) => number,
+  indexOf: (address: number) => number,
 ): InsertQueue<Row> {
   return {
     async store(rows, bytes, options) {
-      const parts = partition(rows, shardOf);
-      const stored = [...parts].map(async ([shard, indexes]) => {
-        const queue = queues[shard];
-        if (queue === undefined) throw new RangeError(`there is no queue for shard ${shard}`);
+      const parts = partition(rows, indexOf);
+      const stored = [...parts].map(async ([at, indexes]) => {
+        const queue = queues[at];
+        if (queue === undefined) throw new RangeError(`there is no queue ${at}`);
         const own = indexes.flatMap((index) => rows[index] ?? []);
         const rejected = await queue.store(own, Math.ceil((bytes * own.length) / rows.length), options);
         return rejected.map(({ index, detail }): RejectedRow => ({ index: indexes[index] ?? 0, detail }));
@@ -69,16 +65,16 @@ function shardedQueue<Row extends WithSource>(
   };
 }
 
-/** The indexes of each shard's rows. */
+/** The indexes of each queue's rows. */
 function partition(
   rows: readonly WithSource[],
-  shardOf: (address: number) => number,
+  indexOf: (address: number) => number,
 ): ReadonlyMap<number, readonly number[]> {
   const parts = new Map<number, number[]>();
   for (const [index, row] of rows.entries()) {
-    const shard = shardOf(ipv4ToNumber(row.source_ip));
-    const part = parts.get(shard);
-    if (part === undefined) parts.set(shard, [index]);
+    const at = indexOf(ipv4ToNumber(row.source_ip));
+    const part = parts.get(at);
+    if (part === undefined) parts.set(at, [index]);
     else part.push(index);
   }
   return parts;

@@ -1,4 +1,10 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import {
+  ADDRESS_TAGS,
+  NETWORK_GENERATIONS,
+  NETWORK_RANGES,
+  SCOPE_TAGS,
+} from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { ACTIVE, blocks, numberColumn, slice } from "./queries.ts";
@@ -67,13 +73,13 @@ export const countByClassification = defineQuery({
         FROM (
           SELECT source_ip, {own:Int8} AS severity FROM active
           UNION ALL
-          SELECT source_ip, ${SEVERITY} AS severity FROM address_tags
+          SELECT source_ip, ${SEVERITY} AS severity FROM ${ADDRESS_TAGS}
           WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
         ) GROUP BY source_ip
       ) AS address
       ASOF LEFT JOIN (
-        SELECT 1 AS one, first, last FROM network_ranges
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
+        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
     ) GROUP BY severity
     SETTINGS ${INDEX_FOR_FEW}`,
@@ -88,7 +94,7 @@ const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColu
 /** Columns of addresses and their severities. */
 export type AddressSeverities = z.output<typeof addressSeverity>;
 
-const WORSE_ROWS = `FROM scope_tags WHERE ${IN_SCOPES} AND ${IS_WORSE}`;
+const WORSE_ROWS = `FROM ${SCOPE_TAGS} WHERE ${IN_SCOPES} AND ${IS_WORSE}`;
 const severityRows = (rows: string) => `SELECT source_ip, severity FROM ${rows}`;
 
 /**

@@ -1,5 +1,6 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { TAG_ACTIVITY_HOURLY, TAG_ADDRESSES, TAG_SAMPLES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { IN_SCOPES, inScopes, inSeries, scopesParam } from "../scope-sql.ts";
@@ -54,7 +55,7 @@ export const countPerBucket = (scopes: number) =>
   defineQuery({
     name: "tag-activity-counts",
     sql: `SELECT ${BUCKET} AS bucket, uniqExactMerge(addresses) AS active_ips
-      FROM tag_activity_hourly WHERE ${inSlice(scopes)} GROUP BY bucket`,
+      FROM ${TAG_ACTIVITY_HOURLY} WHERE ${inSlice(scopes)} GROUP BY bucket`,
     shards: { merge: addUpBuckets },
     params: z.object(grid),
     row: bucketCount,
@@ -70,7 +71,7 @@ export const countPerBand = (scopes: number) =>
     name: "tag-activity-band-counts",
     sql: `SELECT bucket, sum(distinct_ips) AS active_ips FROM (
         SELECT ${BUCKET} AS bucket, hash_from, uniqExactArray(addresses) AS distinct_ips
-        FROM tag_samples WHERE ${inSlice(scopes)} AND hash_from >= {lowest:Array(UInt32)}[${BUCKET} + 1]
+        FROM ${TAG_SAMPLES} WHERE ${inSlice(scopes)} AND hash_from >= {lowest:Array(UInt32)}[${BUCKET} + 1]
         GROUP BY bucket, hash_from
       ) GROUP BY bucket`,
     shards: { merge: addUpBuckets },
@@ -99,7 +100,7 @@ function bitsPerAddress({ buckets, segments }: WideBuckets): string {
   return `SELECT source_ip, groupBitOr(bitShiftLeft(to${type}(buckets), first_bucket)) AS bits
     FROM (
       SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket, ${bits.join(" + ")} AS buckets
-      FROM tag_addresses WHERE ${IN_BLOCKS}
+      FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS}
     ) WHERE buckets != 0 GROUP BY source_ip`;
 }
 
@@ -156,7 +157,7 @@ const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, ho
  * @param scopes how many there are.
  */
 export const readRows = ({ most, scopes }: { readonly most: number; readonly scopes: number }) => {
-  const rows = `SELECT source_ip, start, hours FROM tag_addresses
+  const rows = `SELECT source_ip, start, hours FROM ${TAG_ADDRESSES}
     WHERE ${inBlocksOfHours(inSeries(scopes))}`;
   // The rows are few: to start a second thread for the index takes longer than to do its part.
   const limited = (sql: string) =>
@@ -173,7 +174,7 @@ export const readRows = ({ most, scopes }: { readonly most: number; readonly sco
 };
 
 /** SQL: the addresses of a slice, each as often as there are rows of it. */
-export const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
+export const ACTIVE = `SELECT source_ip FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
 
 /** Up to `cap` addresses of a slice: those with the lowest hash values and, where these are the same, the lowest. */
 export const lowestAddresses = (cap: number) => {

@@ -1,4 +1,5 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { allRows } from "../shard-sql.ts";
@@ -54,7 +55,7 @@ export const addressDetails = defineQuery({
       ${latest("city", "''")} AS city,
       ${latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)")} AS coordinates,
       ${latestIf("(rdns, rdns_validated)", "rdns != ''")} AS named
-    FROM observations FINAL
+    FROM ${OBSERVATIONS} FINAL
     PREWHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip
@@ -106,7 +107,7 @@ export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
 /** When an address was first seen since `since`, both in milliseconds since 1970 UTC; 0 if it was not. */
 export const firstSeen = defineQuery({
   name: "address-first-seen",
-  sql: `SELECT toUnixTimestamp64Milli(min(observed_at)) AS first_seen FROM observations
+  sql: `SELECT toUnixTimestamp64Milli(min(observed_at)) AS first_seen FROM ${OBSERVATIONS}
     WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`,
   // All shards but one say 0.

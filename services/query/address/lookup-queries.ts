@@ -1,4 +1,5 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
@@ -19,7 +20,7 @@ export const lookUpAddresses = defineQuery({
   name: "address-lookup",
   sql: `
     SELECT ${RECORD_COLUMNS}
-    FROM address_tags
+    FROM ${ADDRESS_TAGS}
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip`,

@@ -1,11 +1,12 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { lookUpAddresses, RECORD_COLUMNS } from "../address/lookup-queries.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { allRows } from "../shard-sql.ts";
 
 /** The addresses from `first` to `last`, both inclusive, that were seen since `since` (milliseconds). */
-const IN_NETWORK = `FROM address_tags
+const IN_NETWORK = `FROM ${ADDRESS_TAGS}
     WHERE source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32}) AND ${IN_SCOPES}
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
 const inNetwork = { first: z.int(), last: z.int(), scopes: scopesParam, since: z.int() };

@@ -1,10 +1,11 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { allRows } from "../shard-sql.ts";
 
 /** The observations of an address since `since` (milliseconds). FINAL: one that arrived twice counts once. */
-const OF_ADDRESS = `FROM observations FINAL
+const OF_ADDRESS = `FROM ${OBSERVATIONS} FINAL
     WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES} AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
 const ofAddress = z.object({ ip: z.string(), scopes: scopesParam, since: z.int() });
 export type OfAddress = z.input<typeof ofAddress>;

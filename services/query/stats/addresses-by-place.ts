@@ -1,4 +1,5 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -96,7 +97,7 @@ const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere
     sql: `SELECT max(organization) AS organization, count() AS total_ips, ${latestOf("(last, source_ip)")} AS latest
       FROM (
         SELECT source_ip, max(organization) AS organization, toUnixTimestamp64Milli(max(last_seen)) AS last
-        FROM address_networks
+        FROM ${ADDRESS_NETWORKS}
         WHERE ${IN_SCOPES} AND ${isThere} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
         GROUP BY source_ip)`,
     shards: {

@@ -1,4 +1,11 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import {
+  ADDRESS_NETWORKS,
+  ADDRESS_TAGS,
+  NETWORK_GENERATIONS,
+  NETWORK_RANGES,
+  OBSERVATIONS,
+} from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
@@ -10,7 +17,7 @@ const sinceParams = z.object({ scopes: scopesParam, from: since });
 /** All distinct addresses that were seen since a time. */
 export const countSeen = defineQuery({
   name: "stats-total",
-  sql: `SELECT uniqExact(source_ip) AS active_ips FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN}`,
+  sql: `SELECT uniqExact(source_ip) AS active_ips FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN}`,
   shards: { merge: (shards) => `SELECT sum(active_ips) AS active_ips FROM ${shards}` },
   params: sinceParams,
   row: z.object({ active_ips: z.int() }),
@@ -23,7 +30,7 @@ export const countSeen = defineQuery({
 export const countObservations = defineQuery({
   name: "stats-observations",
   sql: `SELECT intDiv(toUnixTimestamp(observed_at) - {start:UInt32}, 3600) AS hour, count() AS observations
-    FROM observations FINAL
+    FROM ${OBSERVATIONS} FINAL
     WHERE ${IN_SCOPES} AND observed_at >= toDateTime({from:UInt32}, 'UTC') AND observed_at < toDateTime({end:UInt32}, 'UTC')
     GROUP BY hour
     SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1`,
@@ -38,7 +45,7 @@ const LIMITED = { ...sinceParams.shape, limit: z.int() };
 const mostActive = (column: string) => `ORDER BY active_ips DESC, ${column} LIMIT {limit:UInt32}`;
 
 const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
-    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0 GROUP BY asn`;
+    FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0 GROUP BY asn`;
 
 /** The networks with the most of them, ties by number. Of a network's names, the last in alphabetical order. */
 export const countByNetwork = defineQuery({
@@ -54,7 +61,7 @@ export const countByNetwork = defineQuery({
 });
 
 const PER_COUNTRY = `SELECT country, uniqExact(source_ip) AS active_ips
-    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND country != '' GROUP BY country`;
+    FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN} AND country != '' GROUP BY country`;
 
 /** The countries with the most of them, ties by code. */
 export const countByCountry = defineQuery({
@@ -82,13 +89,13 @@ export const countBySeverity = defineQuery({
         SELECT 1 AS one, toUInt32(source_ip) AS number, max(toInt8(multiIf(
           tag_id IN {malicious:Array(UUID)}, 4, tag_id IN {suspicious:Array(UUID)}, 3,
           tag_id IN {unknown:Array(UUID)}, 2, tag_id IN {benign:Array(UUID)}, 1, 0))) AS worst
-        FROM address_tags
+        FROM ${ADDRESS_TAGS}
         WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         GROUP BY source_ip HAVING max(${SEEN})
       ) AS address
       ASOF LEFT JOIN (
-        SELECT 1 AS one, first, last FROM network_ranges
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
+        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
     ) GROUP BY severity`,
   shards: {

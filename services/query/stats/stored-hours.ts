@@ -1,4 +1,5 @@
 import { defineQuery, type Read } from "@noisefloor/clickhouse/client/query.ts";
+import { TAG_ACTIVITY_HOURLY } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { floorToHour, formatTimestamp, HOUR_MS } from "@noisefloor/domain/time/window.ts";
@@ -10,7 +11,7 @@ import { none, timestamp } from "../wire.ts";
 const storedHours = defineQuery({
   name: "stored-hours",
   sql: `SELECT toUnixTimestamp(min(hour)) AS first, toUnixTimestamp(max(hour)) AS last
-    FROM tag_activity_hourly
+    FROM ${TAG_ACTIVITY_HOURLY}
     WHERE tag_id = toUUID('${NIL_TAG_ID}') AND ${IN_SCOPES} AND hour >= toDateTime({from:UInt32}, 'UTC')
     HAVING count() > 0`,
   shards: {

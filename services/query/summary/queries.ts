@@ -1,4 +1,5 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";
 import { scopesParam } from "../scope-sql.ts";
@@ -12,7 +13,7 @@ export const countPerTag = defineQuery({
   sql: `SELECT tag_id,
       uniqExactIf(source_ip, bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}]) != 0) AS current,
       uniqExactIf(source_ip, bitAnd(hours, {previousMasks:Array(UInt64)}[${BLOCK}]) != 0) AS previous
-    FROM tag_addresses WHERE ${IN_BLOCKS_OF_HOURS} GROUP BY tag_id`,
+    FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS_OF_HOURS} GROUP BY tag_id`,
   shards: {
     merge: (shards) => `SELECT tag_id, sum(shard.current) AS current, sum(shard.previous) AS previous
       FROM ${shards} AS shard GROUP BY tag_id`,

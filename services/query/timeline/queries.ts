@@ -1,4 +1,5 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { allRows } from "../shard-sql.ts";
@@ -44,7 +45,7 @@ const countsOf = (field: TimelineField) => `
   SELECT bucket, label, count() AS observations
   FROM (
     SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket, ${LABELS[field]} AS label
-    FROM observations FINAL
+    FROM ${OBSERVATIONS} FINAL
     WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
   )

@@ -3,7 +3,7 @@ import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { ADDRESS_NETWORKS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { connectionsOf, readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { type Shard, shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
@@ -83,7 +83,7 @@ test("each observation, and all that is derived from it, is on the shard of its 
   const numbers = [...new Set(ips.map(ipv4ToNumber))].sort((a, b) => a - b);
   const expected = shards.map((_, shard) => numbers.filter((number) => shardOf(number) === shard));
   for (const shard of expected) expect(shard.length).toBeGreaterThan(50);
-  for (const table of ["observations FINAL", "tag_addresses FINAL", "address_networks FINAL"]) {
+  for (const table of [OBSERVATIONS, TAG_ADDRESSES, ADDRESS_NETWORKS].map((name) => `${name} FINAL`)) {
     expect(await addressesIn(table), table).toEqual(expected);
   }
 });
@@ -92,7 +92,7 @@ test("the index in memory has the addresses of all shards", async () => {
   const index = await startIndex(world, { limit: 1_000_000, retentionDays: () => RETENTION_DAYS, now: () => NOW });
   try {
     await eventually(async () => expect(index.isCurrent()).toBe(true));
-    const stored = (await addressesIn("observations FINAL")).flat();
+    const stored = (await addressesIn(`${OBSERVATIONS} FINAL`)).flat();
     expect(index.size()).toBe(stored.length);
     for (const address of stored) expect(index.find(address), String(address)).toMatchObject({ severity: 4 });
     const visited: number[] = [];
@@ -170,11 +170,11 @@ test("a user who may only read asks all shards, and changes nothing", async () =
   const { database } = world.connection;
   const client = connect({ ...cluster.reader, database }, "noisefloor-tests");
   try {
-    const stored = (await addressesIn("observations FINAL")).flat().length;
+    const stored = (await addressesIn(`${OBSERVATIONS} FINAL`)).flat().length;
     expect(
       await run(client, countSeen, { scopes: [{ dataset: "global", workspaceId: "" }], from: NOW - 3_600_000 }),
     ).toEqual([{ active_ips: stored }]);
-    expect(await run(client, addresses("observations FINAL"), {})).toHaveLength(stored);
+    expect(await run(client, addresses(`${OBSERVATIONS} FINAL`), {})).toHaveLength(stored);
     await expect(client.command({ query: "TRUNCATE TABLE observations" })).rejects.toThrow(/readonly|privileges/);
   } finally {
     await client.close();
@@ -182,7 +182,7 @@ test("a user who may only read asks all shards, and changes nothing", async () =
 });
 
 test("no service starts while one server lacks a migration, and status says so", async () => {
-  const [, second] = await serversOf(world.client);
+  const [, second] = (await world.client.servers()).flat();
   if (second === undefined) throw new RangeError("there is no second server");
   const last = (await readMigrations(MIGRATIONS)).at(-1);
   await second.command({ query: `DELETE FROM schema_migrations WHERE version = ${last?.version}` });
@@ -203,7 +203,7 @@ test("a cluster that the server does not know is an error that names the setting
 
 const total = defineQuery({
   name: "test-total",
-  sql: "SELECT count() AS rows FROM observations WHERE source_ip >= toIPv4('45.2.0.0')",
+  sql: `SELECT count() AS rows FROM ${OBSERVATIONS} WHERE source_ip >= toIPv4('45.2.0.0')`,
   params: z.object({}),
   row: z.object({ rows: z.int() }),
 });
@@ -248,7 +248,7 @@ async function addressesOn(shard: number): Promise<readonly number[]> {
   if (server === undefined) throw new RangeError(`there is no shard ${shard}`);
   const client = connect(server, "noisefloor-tests");
   try {
-    const found = (await run(client, addresses("observations FINAL"), {})).map(({ address }) => address);
+    const found = (await run(client, addresses(`${OBSERVATIONS} FINAL`), {})).map(({ address }) => address);
     return found.filter((address) => address >= ipv4ToNumber("45.2.0.0"));
   } finally {
     await client.close();

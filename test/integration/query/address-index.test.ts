@@ -1,5 +1,5 @@
+import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { askServers } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type Read, reader } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { LimitOptions } from "@noisefloor/http/limits/limits.ts";
 import { MAX_PIPELINED_REQUESTS } from "@noisefloor/http/limits/rejections.ts";
@@ -28,8 +29,8 @@ beforeAll(async () => {
   await world.addTags([tag]);
   key = await world.addCaller("unlimited", ["community_dataset"]);
   otherKey = await world.addCaller("unlimited", ["community_dataset"]);
-  await world.client.command({
-    query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
+  await world.client.insertSelect({
+    query: `INSERT INTO ${OBSERVATIONS} (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
       SELECT toString(number), fromUnixTimestamp64Milli({now:Int64}) - 1000, 'global', 's',
         toIPv4(toUInt32(toIPv4('45.0.0.0')) + number), 'tcp', [{tag:UUID}] FROM numbers(10000)`,
     query_params: { now: NOW, tag: tag.id },

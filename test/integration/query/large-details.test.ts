@@ -1,4 +1,5 @@
 import { type Read, reader } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { makeApp } from "../../support/worlds/http.ts";
@@ -21,9 +22,9 @@ type Paths = { readonly first: string; readonly addresses: number; readonly path
 
 /** Stores consecutive addresses from the first one on, each with distinct paths of the same length. */
 async function store({ first, addresses, paths, length }: Paths): Promise<void> {
-  await world.client.command({
+  await world.client.insertSelect({
     query: `
-      INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, http_path)
+      INSERT INTO ${OBSERVATIONS} (observation_id, observed_at, dataset, sensor_id, source_ip, transport, http_path)
       SELECT toString(number), fromUnixTimestamp64Milli({at:Int64}, 'UTC'), 'global', 's', toIPv4({first:String}) + intDiv(number, {paths:UInt32}),
         'tcp', rightPad('/' || toString(number), {length:UInt32}, 'x')
       FROM numbers({rows:UInt64})`,

@@ -1,4 +1,5 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { MOST_IN_PROCESS, type MostInProcess } from "@noisefloor/query/activity/count-in-process.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -201,8 +202,8 @@ test("buckets of very many and of few addresses are all listed, by one query or 
   const sizeOf = (age: number) => [1_010, 3, 1_500, 0, 40, 4][age % 6] ?? 0;
   const startOf = (age: number) =>
     first + Array.from({ length: age }, (_, before) => sizeOf(before)).reduce((sum, size) => sum + size, 0);
-  await world.client.command({
-    query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
+  await world.client.insertSelect({
+    query: `INSERT INTO ${OBSERVATIONS} (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
       SELECT toString(number), toStartOfHour(fromUnixTimestamp64Milli({now:Int64}, 'UTC')) - toIntervalHour(age),
         'global', 's', toIPv4({starts:Array(UInt32)}[age + 1] + number), 'tcp', [{tag:UUID}]
       FROM (SELECT number AS age FROM numbers(${hours})) ARRAY JOIN range({sizes:Array(UInt32)}[age + 1]) AS number`,

@@ -1,3 +1,4 @@
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Marked, toWire } from "../../support/builders/marked-observations.ts";
@@ -73,8 +74,8 @@ test("long labels in many buckets have rows of their own as far as they fit in 8
   const ip = "45.0.0.2";
   const [labels, hours] = [500, 10];
   const tail = "x".repeat(2_000);
-  await world.client.command({
-    query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, http_path)
+  await world.client.insertSelect({
+    query: `INSERT INTO ${OBSERVATIONS} (observation_id, observed_at, dataset, sensor_id, source_ip, http_path)
       SELECT concat('o-', toString(number)),
         fromUnixTimestamp64Milli({now:Int64} - intDiv(number, ${labels}) * ${HOUR} - 1, 'UTC'),
         'global', 's', toIPv4({ip:String}), concat('/', toString(number % ${labels}), {tail:String})

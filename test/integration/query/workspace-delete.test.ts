@@ -1,6 +1,7 @@
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/tables/workspaces.ts";
@@ -16,22 +17,22 @@ beforeAll(async () => {
 });
 afterAll(() => keys.close());
 
-const rowsOf = (table: string) =>
+const workspacesOf = (table: string) =>
   defineQuery({
     name: "test-rows-of",
-    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${table} WHERE workspace_id != '' GROUP BY workspace_id`,
+    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${rowsOf(table)} WHERE workspace_id != '' GROUP BY workspace_id`,
     params: z.object({}),
     row: z.object({ workspace: z.string(), isThere: z.literal(1) }),
   });
 const deadLetterRights = defineQuery({
   name: "test-rights",
-  sql: "SELECT DISTINCT publish_right AS publishRight FROM dead_letters",
+  sql: `SELECT DISTINCT publish_right AS publishRight FROM ${DEAD_LETTERS}`,
   params: z.object({}),
   row: z.object({ publishRight: z.string() }),
 });
 
 const workspacesIn = async (table: string) =>
-  (await run(keys.world.client, rowsOf(table), {})).map(({ workspace }) => workspace).sort();
+  (await run(keys.world.client, workspacesOf(table), {})).map(({ workspace }) => workspace).sort();
 
 test("a workspace is deleted with its keys and personal data, and no other's", async () => {
   const { client } = keys.world;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { readSensorKeys, type SensorKey, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
@@ -44,7 +45,7 @@ type PostResponse = { status: number; body: { accepted: number } };
 
 const storedScopes = defineQuery({
   name: "test-stored-scopes",
-  sql: "SELECT toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS scope FROM observations FINAL",
+  sql: `SELECT toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS scope FROM ${OBSERVATIONS} FINAL`,
   params: z.object({}),
   row: z.object({ ip: z.string(), scope: z.string() }),
 });

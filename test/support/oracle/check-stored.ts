@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { fingerprint, type KnownEvent, NAMED_BY_ITS_PLACE } from "../builders/known-events.ts";
 
@@ -17,7 +18,7 @@ const storedBlocks = defineQuery({
           toString(source_ip), toString(destination_port),
           arrayStringConcat(arraySort(arrayMap(tag -> toString(tag), tags)), ',')) AS line,
         reinterpretAsUInt64(substring(SHA256(line), 1, 8)) AS print
-      FROM observations FINAL
+      FROM ${OBSERVATIONS} FINAL
     )
     GROUP BY block ORDER BY block`,
   params: z.object({ block: z.int(), placed: z.string() }),
@@ -27,7 +28,7 @@ const storedBlocks = defineQuery({
 const storedNumbers = defineQuery({
   name: "test-stored-numbers",
   sql: `
-    SELECT JSONExtractUInt(metadata, 'event') AS number, count() AS rows FROM observations FINAL
+    SELECT JSONExtractUInt(metadata, 'event') AS number, count() AS rows FROM ${OBSERVATIONS} FINAL
     WHERE intDiv(number, {block:UInt32}) = {which:UInt32} GROUP BY number`,
   params: z.object({ block: z.int(), which: z.int() }),
   row: z.object({ number: z.int(), rows: z.int() }),

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { clusterOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { distributedDatabase } from "@noisefloor/clickhouse/cluster/sql.ts";
+import { distributedDatabase } from "@noisefloor/clickhouse/cluster/names.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -210,6 +209,8 @@ async function readState(client: ClickHouseClient): Promise<State> {
     access: `${row?.workspaces} ${row?.keys}`,
     // The server that answers knows the number of its own rows alone.
     filled:
-      clusterOf(client) === undefined ? (row?.filled ?? []) : [...new Set([...(row?.filled ?? []), ...SHARDED_TABLES])],
+      (await client.owners()).length === 1
+        ? (row?.filled ?? [])
+        : [...new Set([...(row?.filled ?? []), ...SHARDED_TABLES])],
   };
 }

@@ -1,4 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { DEAD_LETTERS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { expect } from "vitest";
 import { z } from "zod";
 import { eventually } from "../eventually.ts";
@@ -11,7 +12,7 @@ const kafkaDeadLetters = defineQuery({
   sql: `SELECT reason, detail, base64Encode(payload) AS payload, payload_bytes AS payloadBytes, position,
       kafka_topic AS topic, kafka_partition AS partition, toString(kafka_offset) AS offset,
       base64Encode(kafka_key) AS key, kafka_key_bytes AS keyBytes, kafka_headers AS headers
-    FROM dead_letters FINAL WHERE source = 'kafka' ORDER BY kafka_partition, kafka_offset, position`,
+    FROM ${DEAD_LETTERS} FINAL WHERE source = 'kafka' ORDER BY kafka_partition, kafka_offset, position`,
   params: z.object({}),
   row: z.object({
     reason: z.string(),

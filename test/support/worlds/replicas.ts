@@ -1,5 +1,4 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { syncReplicas } from "@noisefloor/clickhouse/replicas/tables.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { expect } from "vitest";
@@ -10,7 +9,7 @@ const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "ad
 
 /** That the servers of each shard hold the same, once each has fetched what the others have. */
 export async function expectSameOnReplicas(client: ClickHouseClient): Promise<void> {
-  for (const replicas of await replicasOf(client)) {
+  for (const replicas of await client.servers()) {
     await syncReplicas(replicas, SHARDED_TABLES);
     const [first, ...others] = replicas;
     if (first === undefined) throw new RangeError("a shard has a server");

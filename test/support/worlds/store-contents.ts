@@ -1,25 +1,26 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { rowsOf, TAG_ACTIVITY_HOURLY, TAG_SAMPLES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 
 /** SQL: the rows of a table, spelled alike whatever order their values were merged in. */
 const ROWS: Readonly<Record<string, string>> = {
   tag_activity_hourly: `SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses)
-    FROM tag_activity_hourly GROUP BY tag_id, dataset, workspace_id, hour`,
-  tag_samples: "SELECT * REPLACE arraySort(addresses) AS addresses FROM tag_samples FINAL",
+    FROM ${TAG_ACTIVITY_HOURLY} GROUP BY tag_id, dataset, workspace_id, hour`,
+  tag_samples: `SELECT * REPLACE arraySort(addresses) AS addresses FROM ${TAG_SAMPLES} FINAL`,
 };
 
-const rowsOf = (table: string) =>
+const rowsIn = (table: string) =>
   `SELECT count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS digest
-    FROM (${ROWS[table] ?? `SELECT * FROM ${table} FINAL`})`;
+    FROM (${ROWS[table] ?? `SELECT * FROM ${SHARDED_TABLES.includes(table) ? rowsOf(table) : table} FINAL`})`;
 
 type Content = { readonly rows: number; readonly digest: string };
 
 async function contentsOf(client: ClickHouseClient, tables: readonly string[]): Promise<Record<string, Content>> {
   const contents = defineQuery({
     name: "test-contents",
-    sql: tables.map((table) => `SELECT '${table}' AS name, * FROM (${rowsOf(table)})`).join(" UNION ALL "),
+    sql: tables.map((table) => `SELECT '${table}' AS name, * FROM (${rowsIn(table)})`).join(" UNION ALL "),
     params: z.object({}),
     row: z.object({ name: z.string(), rows: z.int(), digest: z.string() }),
   });

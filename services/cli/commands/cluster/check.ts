@@ -1,8 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
-import { replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { readOwnShards } from "@noisefloor/clickhouse/cluster/client.ts";
 import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
-import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import type { Shard } from "@noisefloor/clickhouse/cluster/shard.ts";
 import type { ReplicaState } from "@noisefloor/clickhouse/replicas/choose.ts";
 import { readReplicaState } from "@noisefloor/clickhouse/replicas/replica-cache.ts";
@@ -62,7 +61,7 @@ type Found = Pick<ServerReport, "shard" | "host" | "replica" | "queue" | "rows" 
 
 async function checkServers(client: ClickHouseClient, shards: readonly Shard[]): Promise<ServerReport[]> {
   const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
-  const servers = (await replicasOf(client)).flatMap((replicas, shard) =>
+  const servers = (await client.servers()).flatMap((replicas, shard) =>
     replicas.map((server, replica) => ({ server, shard, host: shards[shard]?.hosts[replica] ?? "" })),
   );
   const found = await Promise.all(

@@ -1,5 +1,6 @@
 import { ArrayColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { TAG_SAMPLES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { BUCKET, grid, inSlice, numberColumn } from "../queries.ts";
 
@@ -21,7 +22,7 @@ export const readSampleSizes = (scopes: number) =>
     name: "tag-activity-sample-sizes",
     sql: `SELECT toUInt32(${BUCKET}) AS bucket, hash_from, toUInt32(max(length(addresses))) AS largest,
         toUInt32(least(sum(length(addresses)), ${0xffff_ffff})) AS together
-      FROM tag_samples WHERE ${inSlice(scopes)} GROUP BY bucket, hash_from`,
+      FROM ${TAG_SAMPLES} WHERE ${inSlice(scopes)} GROUP BY bucket, hash_from`,
     shards: {
       // An address is on one shard: so many are in the rows at least.
       merge: (shards) => `SELECT bucket, hash_from, toUInt32(sum(shard.largest)) AS largest,
@@ -45,7 +46,7 @@ export type SampleRows = z.output<typeof sampleRows>;
 export const readSamples = (scopes: number) =>
   defineQuery({
     name: "tag-activity-samples",
-    sql: `SELECT hash_from, hour, addresses FROM tag_samples
+    sql: `SELECT hash_from, hour, addresses FROM ${TAG_SAMPLES}
       WHERE ${inSlice(scopes)} AND hash_from <= {highest:UInt32}
         AND hash_from <= {thresholds:Array(UInt32)}[${BUCKET} + 1]`,
     shards: { merge: (shards) => `SELECT hash_from, hour, addresses FROM ${shards}` },
