@@ -67,7 +67,7 @@ const report: Report = {
 print(report);
 await write(report);
 if (earlier !== undefined) printComparison(report, earlier);
-// What a part that failed had begun goes along.
+// Ends what a failed part may have left open, too.
 process.exit();
 
 async function measureAll(): Promise<Pick<Report, "emptyRoutePerSecond" | "parts">> {

@@ -15,13 +15,13 @@ export type HistoryOptions = {
   readonly end: number;
   readonly days?: number;
   readonly heavyPerHour?: number;
-  /** Of each ordinary tag, and of the steady one. */
+  /** For each ordinary tag, and for the steady one. */
   readonly ordinaryPerHour?: number;
   /** The most addresses of the heavy tag that are active at one time, and how many more come in the whole history. */
   readonly heavyAddresses?: { readonly active: number; readonly later: number };
   /** The same for each ordinary tag. */
   readonly ordinaryAddresses?: { readonly active: number; readonly later: number };
-  /** How many addresses the steady tag has, the same in the whole history. */
+  /** The number of addresses of the steady tag, the same in the whole history. */
   readonly steadyAddresses?: number;
   /** Hours of observations in each insert; a batch of the intake has some minutes. */
   readonly hoursPerInsert?: number;

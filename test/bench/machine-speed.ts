@@ -8,7 +8,7 @@ const CONNECTIONS = 64;
 /** As long as an answer about an address. */
 const BODY = { ip: "192.0.2.1", noise: true, riot: false, message: "x".repeat(150) };
 
-/** How many requests a second an empty route answers here and now. */
+/** Measures the requests a second of an empty route, here and now. */
 export async function measureSpeed({ load, pace, seed }: Pick<Run, "load" | "pace" | "seed">): Promise<number> {
   const route = await startEmptyRoute(BODY);
   const requests = [getRequest("/v3/community/192.0.2.1", {})];

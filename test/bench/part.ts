@@ -11,7 +11,7 @@ export type Pace = {
   readonly loadSeconds: number;
   /** A question that is answered faster is asked again and again for so long a round. */
   readonly repeatMs: number;
-  /** How many observations a Kafka message carries: each of these is measured. */
+  /** Observations in a Kafka message: each of these numbers is measured. */
   readonly perMessage: readonly number[];
 };
 

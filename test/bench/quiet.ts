@@ -1,9 +1,9 @@
 import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What the machine does while we do nothing. */
+/** The load of the machine while we do nothing. */
 export type Quietness = {
-  /** Of the last minute, our own work included. */
+  /** The load average of the last minute, our own work included. */
   readonly loadAverage: number;
   /** The share of the processors that is in use. */
   readonly busy: number;

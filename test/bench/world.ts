@@ -17,7 +17,7 @@ export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly service: QueryService;
-  /** Of a caller with every right. */
+  /** The key of a caller with every right. */
   readonly key: string;
   readonly tags: readonly Tag[];
   readonly heavy: Tag;
@@ -95,7 +95,7 @@ export async function openDatabase(server: ClickHouseConnection) {
   return { connection, client, drop };
 }
 
-/** So many different addresses; every other one was seen. Another `step` makes others. */
+/** Different addresses, of which every other one was seen. Another `step` makes others. */
 export function someAddresses({ history }: Pick<World, "history">, count: number, step = 0): string[] {
   const spread = Math.max(1, Math.floor(history.addresses / count));
   return Array.from({ length: count }, (_, index) =>

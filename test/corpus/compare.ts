@@ -2,9 +2,9 @@ import type { RawFile } from "./raw/count-raw.ts";
 import type { Replayed } from "./replay-file.ts";
 
 export type Comparison = {
-  /** Of the table, by column. */
+  /** The cells of the table, by column. */
   readonly row: Readonly<Record<string, string | number>>;
-  /** What is different although nothing says so. */
+  /** Differences that neither a rejection nor a documented limit explains. */
   readonly silent: readonly string[];
 };
 

@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const observations = (from: number, count: number) => mixedObservations(NOW, from, count);
 const DAY_MS = 86_400_000;
-/** Of four months at least, each a partition. */
+/** Four months at least, each a partition. */
 const HISTORY = [0, 25, 50, 75].flatMap((days, index) => mixedObservations(NOW - days * DAY_MS, index * 150, 150));
 
 async function rebalance(options: Partial<RebalanceCommandOptions> = {}, signal?: AbortSignal) {
@@ -77,7 +77,7 @@ test("a store is spread over another shard, exactly, while it is written to and 
   expect(await rebalance()).toMatchObject({ copied: 0, portions: first.portions });
   expect(await answersOf(world)).toEqual(answers);
 
-  // What has come in since then, and what is gone, is so in the copy, too.
+  // The copy has what came in since then, and lacks what was removed.
   await world.store(observations(600, 50));
   await removeObservations(world.client, { sensorPrefix: "sensor-2" });
   await world.addTags([makeTag("later", "suspicious")]);

@@ -23,7 +23,7 @@ const TAGS = [makeTag("worm", "malicious"), makeTag("crawler", "benign")];
 
 let cluster: ClickHouseCluster;
 let folder: string;
-/** Of two replicas each, one shard and two. */
+/** One shard and two, of two replicas each. */
 let small: World;
 let large: World;
 

@@ -13,7 +13,7 @@ import { measure, type Probe } from "./load/probes.ts";
 import { ADDRESSES, addressOf, type LoadedStore, loadStore } from "./load/world.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** What docker-compose.yml gives the queries' process alone; here it is the intake's, too. */
+/** The memory that docker-compose.yml gives the queries' process; here the intake shares it. */
 const HEAP_MIB = 512;
 const MOST_MEMORY_MIB = 1_024;
 const KEYS = { good: randomUUID(), hostile: randomUUID() };

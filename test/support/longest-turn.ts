@@ -25,7 +25,7 @@ export async function longestTurn(work: () => Promise<unknown>): Promise<number>
   return longest;
 }
 
-/** What this thread has computed so far. Only Linux tells it apart from other threads, such as garbage collection's. */
+/** The processor time of this thread so far. Only Linux counts it apart from other threads, such as garbage collection's. */
 function threadMs(): number {
   try {
     return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ", 1)[0]) / 1e6;

@@ -6,7 +6,7 @@ import { type Line, within } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
 
-/** Of a core, in milliseconds each second. */
+/** Processor time, in milliseconds each second. */
 const LIMIT_MS = 20;
 /** For the first half minute the service still reads what has changed at its start, and ClickHouse merges. */
 const SETTLE_LOADS = 15;

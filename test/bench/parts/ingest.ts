@@ -25,7 +25,7 @@ import { openDatabase } from "../world.ts";
 /** Some ten seconds of work: in the first few, V8 still compiles the intake, and with less a few inserts would decide. */
 const MOST_OBSERVATIONS = 400_000;
 const LEAST_OBSERVATIONS = 2_000;
-/** Of raw records a quarter: each takes the intake some four times as long as an observation. */
+/** The share of raw records, which take the intake longer than observations do. */
 const SHARE_OF_RAW = 1 / 4;
 const SHARE_OF_SIZE = 1 / 30;
 const LONGEST_MS = 120_000;

@@ -5,7 +5,7 @@ import type { Report } from "./report.ts";
 export type Compared = {
   readonly line: Line;
   readonly before: Line;
-  /** How many times the earlier ratio. */
+  /** As a multiple of the earlier ratio. */
   readonly change: number;
   readonly isWorse: boolean;
 };

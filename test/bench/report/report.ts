@@ -18,7 +18,7 @@ export const reportSchema = z.object({
   seed: z.int(),
   rounds: z.int(),
   seconds: z.number(),
-  /** How many requests a second an empty route answered at the start. */
+  /** Requests a second of an empty route, at the start. */
   emptyRoutePerSecond: z.number().optional(),
   parts: z.array(partSchema),
 });

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from "node:net";
 
-/** What is compared. Logins are attempts, all others distinct values. */
+/** The counts that are compared. Logins are attempts, all others distinct values. */
 export const COUNTED = ["sources", "sessions", "ports", "logins", "commands", "files"] as const;
 export type Counted = (typeof COUNTED)[number];
 

@@ -68,7 +68,7 @@ test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s that is cut off anyw
     await copyFile(pathOf(name), pathOf(`cut.${name}`));
     await truncate(pathOf(`cut.${name}`), size - cut);
     await expectRejected(verify(`cut.${name}`, name), `without its last ${cut} bytes of ${size}`);
-    // Of a server on another machine this check is the only one.
+    // For a server on another machine this check is the only one.
     await expectRejected(verifyByServer(`cut.${name}`), `by the server, without its last ${cut} bytes`);
   }
   expect(await readScratchDatabases(world)).toEqual([]);

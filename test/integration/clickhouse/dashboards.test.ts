@@ -56,7 +56,7 @@ const seen: readonly SeenByDashboards[] = Array.from({ length: 1_200 }, (_, inde
   };
 });
 
-/** Of two processes each, so that their counts add up. */
+/** Two processes each, so that their counts add up. */
 const sent: readonly Sent[] = Array.from({ length: 150 }, (_, index) => ({
   hour: Math.floor(NOW / HOUR) * HOUR - Math.floor(index / 5) * 9 * HOUR,
   sensorId: index % 5 < 3 ? `sensor-${index % 5}` : "",

@@ -42,7 +42,7 @@ const syncCounts = defineQuery({
   row: z.object({ files: z.int(), folders: z.int() }),
 });
 
-/** How many files and folders were synced before the work was answered. */
+/** The number of files and folders that were synced before the response. */
 async function synced(work: () => Promise<unknown>) {
   const before = (await run(world.client, syncCounts, {}))[0] ?? { files: 0, folders: 0 };
   await work();

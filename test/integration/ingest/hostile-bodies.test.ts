@@ -16,7 +16,7 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
 const MIB = 1024 * 1024;
-/** Of processor time. A fault takes seconds; a busy machine takes several times as long for what should take 50. */
+/** Milliseconds of processor time, with room for a busy machine. A fault takes seconds. */
 const MAX_TURN_MS = 250;
 /** The largest body is of 32 MiB: of a smaller one, a fault would hardly take longer than a busy machine does. */
 const BODY_BYTES = 31 * MIB;

@@ -6,7 +6,7 @@ import { committedOffsets, freshKafka, producerOf } from "../../support/worlds/c
 import { holdBatches } from "../../support/worlds/held-batches.ts";
 import { silent } from "../../support/worlds/http.ts";
 
-/** So many that each message is a batch of its own. */
+/** Enough to make each message a batch of its own. */
 const RECORDS_OF_A_BATCH = 100_000;
 const TEXTS = ["0", "1", "2", "3"];
 

@@ -35,7 +35,7 @@ const BATCHES_OF_OTHERS = 25;
 /** Batches of requests that every operation must reject before any query. */
 const REJECTED_BATCHES = 45;
 const RAW_BATCHES = 90;
-/** Of successes and of errors about a request's form. Rarer ones, as of a caller's limit, take more requests. */
+/** Successes and errors about a request's form. Rarer statuses, such as that of a caller's limit, take more requests. */
 const LEAST_OF_A_STATUS = atVolume(1, 10);
 const LEAST_OF_A_RARE_STATUS = atVolume(0, 1);
 /** A failure needs one case to look at, and not the very smallest. */
@@ -102,7 +102,7 @@ test("every operation answers any request as described, in JSON and without a li
 async function sendAll(operation: DescribedOperation, check: (request: FuzzRequest) => Promise<void>): Promise<void> {
   const requests = fuzzed.requestsFor(operation);
   await forBatches(requests, BATCHES[operation.id] ?? BATCHES_OF_OTHERS, check);
-  // Of sensors' own records the description says nothing that could be broken.
+  // The description promises nothing about sensors' records.
   if (hasOwnFormat(operation)) return;
   await forBatches(
     requests.filter(({ expects }) => expects === "rejected"),

@@ -15,7 +15,7 @@ const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
 const NOW = Date.parse("2026-11-20T14:30:00Z");
 const OUTCOMES = ["accepted", "ignored", "not-json", "unknown-tag"] as const;
-/** So many that some of them are in one workspace alone. */
+/** Enough that some of them are in one workspace alone. */
 const SELDOM = Array.from({ length: 20 }, (_, index) => `tap-${index}`);
 const PROCESSES = [randomUUID(), randomUUID()];
 

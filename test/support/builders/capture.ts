@@ -58,7 +58,7 @@ export function dnsQuery(name: string): Buffer {
   return Buffer.concat([recursive, ...labels, Buffer.from([0, 0, 1, 0, 1])]);
 }
 
-/** What a host says whose port is closed: with the head of the packet that it got. */
+/** The answer of a host whose port is closed, with the head of the packet that it got. */
 export function portUnreachable(at: number, ends: Ends, cause: Packet): Packet {
   const message = Buffer.concat([Buffer.from([3, 3, 0, 0, 0, 0, 0, 0]), cause.bytes.subarray(0, 28)]);
   message.writeUInt16BE(checksum(message), 2);

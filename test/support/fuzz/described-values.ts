@@ -111,7 +111,7 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.format === "uuid") return fc.uuid();
   const text = fc.oneof(
     fc.string({ unit: "grapheme", minLength, maxLength: 40 }).map((value) => [...value].slice(0, maxLength).join("")),
-    // Of the maximum length.
+    // A text of the maximum length.
     fc.constantFrom("a", "é").map((character) => character.repeat(maxLength)),
   );
   if (pattern === undefined) return text;

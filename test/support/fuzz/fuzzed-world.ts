@@ -116,7 +116,7 @@ const KNOWN_TEXTS = {
   workspace_labels: fc.constantFrom("global", "community", " global, community,global", "greynoise", ""),
   name: fc.constantFrom("scan", "WORM", ""),
   slug: fc.constantFrom("worm", "nothing"),
-  // What a sensor's own record holds is not described: most requests send observations.
+  // The description leaves the content of a sensor's record open: most requests send observations.
   format: fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter"),
   cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094"),
 };

@@ -66,7 +66,7 @@ export function requestsFor(
         headers: key === undefined ? {} : { key },
         payload,
         from,
-        // What sensors' own records hold is not described, so whether they are accepted is not either.
+        // The description leaves the content of sensors' records open, and so whether they are accepted.
         expects: hasOwnFormat(operation, query) ? "anything" : "accepted",
       }),
     );

@@ -1,9 +1,9 @@
 /** What a browser and Grafana's server know when they expand a panel's query. */
 export type Expansion = {
-  /** Of the range, in milliseconds since 1970 UTC. */
+  /** The range, in milliseconds since 1970 UTC. */
   readonly from: number;
   readonly to: number;
-  /** Of a point of the panel, in milliseconds. */
+  /** The width of a point of the panel, in milliseconds. */
   readonly interval: number;
   /** The values of the dashboard's variables; several of one that takes several. */
   readonly variables: Readonly<Record<string, string | readonly string[]>>;

@@ -3,7 +3,7 @@ import { afterEach, expect } from "vitest";
 
 const faults: string[] = [];
 
-/** What is wrong with the header fields that every answer must have; undefined when nothing is. */
+/** The fault in the header fields that every answer must have; undefined without a fault. */
 export function headerFault(fields: Readonly<Record<string, unknown>>): string | undefined {
   const varies = String(fields.vary)
     .split(",")

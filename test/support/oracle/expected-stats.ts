@@ -127,7 +127,7 @@ export function expectedClassifications(seen: readonly Seen[], oracle: Oracle, a
   };
 }
 
-/** What the metadata says of the time of which anything is stored. */
+/** The metadata's members for the hours in which observations are stored. */
 function storedOf(seen: readonly Seen[], { datasets }: StatsAsked) {
   const hours = seen
     .filter(({ dataset }) => datasets.includes(dataset))

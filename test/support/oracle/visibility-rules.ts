@@ -9,7 +9,7 @@ export type Asker = {
   readonly isKnown: boolean;
   readonly workspaceId?: string;
   readonly isEntitled: boolean;
-  /** How many days tag activity and timeline reach back for it. */
+  /** The days that tag activity and timeline reach back for it. */
   readonly reach: number;
 };
 
@@ -47,7 +47,7 @@ export function visibilityOf(
   };
 }
 
-/** What operations without scopes read. */
+/** Whether operations without a choice of scopes read it. */
 export function isGlobal(one: Seen): boolean {
   return one.dataset === "global";
 }

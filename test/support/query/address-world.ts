@@ -95,7 +95,7 @@ const wireTag = (tag: typeof worm) => ({
   created_at: "2026-01-01",
   updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/),
 });
-/** What an answer says of an address that no list of services has. */
+/** The record of an address that is on no list of services. */
 export const NO_SERVICE = {
   found: false,
   category: "",
@@ -106,7 +106,7 @@ export const NO_SERVICE = {
   reference: "",
   trust_level: "",
 };
-/** What an answer says of an address that was not seen. */
+/** The record of an address that was not seen. */
 export const NO_SCANNER = {
   first_seen: "",
   last_seen: "",

@@ -17,7 +17,7 @@ export const MIGRATIONS = fileURLToPath(new URL("../../../infra/clickhouse/migra
 export type Database = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
-  /** Of the caller, who has every permission. */
+  /** The key of a caller with every permission. */
   readonly key: string;
   /** They do not poll. */
   readonly caches: Caches;

@@ -18,12 +18,12 @@ export type LookupLimitWorld = {
   opened(limit: LookupLimit): LookupLimit;
   /** One lookup by the caller, or several together. */
   readonly take: (limit: LookupLimit, lookups?: number) => ReturnType<LookupLimit["take"]>;
-  /** How many of these lookups, one after the other, are granted. */
+  /** The number of these lookups, one after the other, that are granted. */
   grantedOf(limit: LookupLimit, lookups: number): Promise<number>;
   close(): Promise<void>;
 };
 
-/** Of a workspace of its own, so that tests can share a Redis. */
+/** In a workspace of its own, so that tests can share a Redis. */
 export function freshCaller(): AuthorizedCaller {
   const limits = { lookups_per_day: LIMIT, reach_days: 1 };
   return { plan: "small", workspaceId: randomUUID(), entitlements: new Set(), limits };
