@@ -1,7 +1,7 @@
 import type { Pace } from "./part.ts";
 
 /** Sides that together take longer are measured without a first round that does not count. */
-const MOST_WARMUP_MS = 3_000;
+const MAX_WARMUP_MS = 3_000;
 
 /**
  * Measures the sides in turn, ABAB, so that whatever else the machine does meets all of them. Several rounds of quick
@@ -22,7 +22,7 @@ export async function inTurn<Value>(
   const start = performance.now();
   await measureAll();
   // The first answers compile code and fill caches.
-  const isWarmup = rounds > 1 && performance.now() - start < MOST_WARMUP_MS;
+  const isWarmup = rounds > 1 && performance.now() - start < MAX_WARMUP_MS;
   for (let round = isWarmup ? 0 : 1; round < rounds; round++) await measureAll();
   return Object.fromEntries(series.map(({ name, values }) => [name, isWarmup ? values.slice(1) : values]));
 }

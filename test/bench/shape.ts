@@ -7,7 +7,7 @@ const ORDINARY_SHARE = 0.29;
 /** One ordinary tag of the smallest store. */
 const ORDINARY_SHARE_OF_SMALLEST = 0.13;
 const HEAVY_PER_HOUR = 15_000;
-const MOST_PER_ORDINARY_HOUR = 90;
+const MAX_PER_ORDINARY_HOUR = 90;
 const HEAVY_ADDRESSES = { active: 200_000, later: 128_000 };
 const ORDINARY_ADDRESSES = { active: 12_000, later: 12_200 };
 const STEADY_ADDRESSES = 1_000;
@@ -33,7 +33,7 @@ type Shape = Required<
 export function shapeOf(size: number, smallest: number): Shape {
   const perHour = size / HOURS;
   const perSmallestHour = smallest / HOURS;
-  const ordinaryPerHour = clamp(perSmallestHour * ORDINARY_SHARE_OF_SMALLEST, 1, MOST_PER_ORDINARY_HOUR);
+  const ordinaryPerHour = clamp(perSmallestHour * ORDINARY_SHARE_OF_SMALLEST, 1, MAX_PER_ORDINARY_HOUR);
   const ordinaryTags = clamp((ORDINARY_SHARE * perHour) / ordinaryPerHour - 1, 1, 10_000);
   // The steady tag has as many an hour as an ordinary one.
   const heavyPerHour = clamp(perHour - (ordinaryTags + 1) * ordinaryPerHour, 1, size);
@@ -47,8 +47,8 @@ export function shapeOf(size: number, smallest: number): Shape {
     heavyPerHour,
     ordinaryPerHour,
     heavyAddresses: scaled(HEAVY_ADDRESSES, heavyPerHour / HEAVY_PER_HOUR),
-    ordinaryAddresses: scaled(ORDINARY_ADDRESSES, ordinaryPerHour / MOST_PER_ORDINARY_HOUR),
-    steadyAddresses: clamp((STEADY_ADDRESSES * ordinaryPerHour) / MOST_PER_ORDINARY_HOUR, 10, size),
+    ordinaryAddresses: scaled(ORDINARY_ADDRESSES, ordinaryPerHour / MAX_PER_ORDINARY_HOUR),
+    steadyAddresses: clamp((STEADY_ADDRESSES * ordinaryPerHour) / MAX_PER_ORDINARY_HOUR, 10, size),
     hoursPerInsert: clamp(ROWS_PER_INSERT / perHour, 24, HOURS),
   };
 }

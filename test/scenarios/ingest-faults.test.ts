@@ -8,7 +8,7 @@ import { type SoakServers, startSoakServers } from "../support/worlds/soak-stage
 
 const SEED = 1;
 /** A scenario detects a standstill itself; this timeout is for busy machines. */
-const MOST_MS = 300_000;
+const MAX_MS = 300_000;
 let servers: SoakServers;
 
 beforeAll(async () => {
@@ -25,5 +25,5 @@ test.each([kill, storeOutage, badEvents, terminate])(
     const options = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;
     expect((await runScenario(servers, scenario, options)).summary).not.toBe("");
   },
-  MOST_MS,
+  MAX_MS,
 );

@@ -15,7 +15,7 @@ import type { Scenario } from "./scenario.ts";
 
 /** The memory that docker-compose.yml gives the queries' process; here the intake shares it. */
 const HEAP_MIB = 512;
-const MOST_MEMORY_MIB = 1_024;
+const MAX_MEMORY_MIB = 1_024;
 const KEYS = { good: randomUUID(), hostile: randomUUID() };
 
 /** Fifty hostile callers attack while well-behaved ones make their usual requests. */
@@ -50,7 +50,7 @@ export const load: Scenario = {
       const lag = Math.max(...service.lags);
       say(`memory at most ${peak} MiB; event loop blocked for at most ${Math.round(lag * 1_000)} ms`);
       say(`load average ${loadavg().map((one) => one.toFixed(1))}`);
-      if (peak > MOST_MEMORY_MIB) broken.push(`the process took ${peak} MiB of ${MOST_MEMORY_MIB}`);
+      if (peak > MAX_MEMORY_MIB) broken.push(`the process took ${peak} MiB of ${MAX_MEMORY_MIB}`);
       if (broken.length > 0) throw new Error(broken.join("\n"));
       return `50 hostile callers for ${seconds} s; at most ${peak} MiB`;
     } finally {

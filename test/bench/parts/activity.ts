@@ -48,7 +48,7 @@ const IN_TWO_DATASETS: readonly (Asked & { readonly limitMs?: number })[] = [
 ];
 const BOTH: readonly Dataset[] = ["global", "community"];
 /** The factor by which lists may slow an answer down. */
-const MOST_FOR_LISTS = 1.3;
+const MAX_FOR_LISTS = 1.3;
 
 export const activity: Part = {
   name: "activity",
@@ -127,7 +127,7 @@ async function measureListed(run: Run, world: World, hours: number, datasets?: r
     `${nameOf({ ...asked, ips: false })}${suffix}`,
   ];
   const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
-  const line = against({ ...named, target: 1 / MOST_FOR_LISTS }, times.listed, times.counted);
+  const line = against({ ...named, target: 1 / MAX_FOR_LISTS }, times.listed, times.counted);
   return { line, limits: [within(counted, times.counted, 1_000), within(listed, times.listed, 1_300)] };
 }
 

@@ -23,7 +23,7 @@ import { inTurn } from "../rounds.ts";
 import { openDatabase } from "../world.ts";
 
 /** Some ten seconds of work: in the first few, V8 still compiles the intake, and with less a few inserts would decide. */
-const MOST_OBSERVATIONS = 400_000;
+const MAX_OBSERVATIONS = 400_000;
 const LEAST_OBSERVATIONS = 2_000;
 /** The share of raw records, which take the intake longer than observations do. */
 const SHARE_OF_RAW = 1 / 4;
@@ -38,7 +38,7 @@ export const ingest: Part = {
   what: "from Kafka to queryable by one process, against curl and against ClickHouse's own Kafka engine",
   usesWorld: false,
   async measure(run) {
-    const count = Math.min(MOST_OBSERVATIONS, Math.max(LEAST_OBSERVATIONS, Math.round(run.size * SHARE_OF_SIZE)));
+    const count = Math.min(MAX_OBSERVATIONS, Math.max(LEAST_OBSERVATIONS, Math.round(run.size * SHARE_OF_SIZE)));
     const folder = await mkdtemp(join(tmpdir(), "noisefloor-bench-"));
     const database = await openDatabase(run.clickhouse);
     try {

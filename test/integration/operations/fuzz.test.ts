@@ -39,7 +39,7 @@ const RAW_BATCHES = 90;
 const LEAST_OF_A_STATUS = atVolume(1, 10);
 const LEAST_OF_A_RARE_STATUS = atVolume(0, 1);
 /** A failure needs one case to look at, and not the very smallest. */
-const MOST_SHRINKING_MS = 120_000;
+const MAX_SHRINKING_MS = 120_000;
 
 const NOW = Date.now();
 const ledger = new Ledger();
@@ -80,7 +80,7 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
     {
       seed: SEED,
       numRuns: Math.ceil(batches / THINNING),
-      interruptAfterTimeLimit: MOST_SHRINKING_MS,
+      interruptAfterTimeLimit: MAX_SHRINKING_MS,
       markInterruptAsFailure: true,
     },
   );

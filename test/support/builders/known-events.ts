@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 export const PARTITIONS = 6;
-const MOST_IN_A_MESSAGE = 20;
+const MAX_IN_A_MESSAGE = 20;
 /** Stands for the id of an observation without one, which is made from its place in the topic. */
 export const NAMED_BY_ITS_PLACE = "by its place";
 
@@ -76,14 +76,14 @@ export function makeEvents(
 export function* messagesOf(events: readonly KnownEvent[], random: Random): Generator<KnownMessage> {
   const again: KnownEvent[] = [];
   for (let at = 0; at < events.length; ) {
-    const many = random.chance(0.5) ? 1 : random.int(2, MOST_IN_A_MESSAGE);
+    const many = random.chance(0.5) ? 1 : random.int(2, MAX_IN_A_MESSAGE);
     const together = events.slice(at, at + many);
     at += many;
     for (const event of together) if (event.observationId !== undefined && random.chance(1 / 30)) again.push(event);
     yield { partition: random.int(0, PARTITIONS - 1), value: write(together, random), records: together.length };
   }
-  for (let at = 0; at < again.length; at += MOST_IN_A_MESSAGE) {
-    const together = again.slice(at, at + MOST_IN_A_MESSAGE);
+  for (let at = 0; at < again.length; at += MAX_IN_A_MESSAGE) {
+    const together = again.slice(at, at + MAX_IN_A_MESSAGE);
     yield { partition: random.int(0, PARTITIONS - 1), value: write(together, random), records: together.length };
   }
 }

@@ -94,14 +94,14 @@ function parsed(text: string): unknown {
   }
 }
 
-const MOST_SHOWN = 600;
+const MAX_SHOWN = 600;
 
 /** A request and its answer, as text for an error message. */
 export function formatFailure(
   { method, target, headers, payload, from, expects }: FuzzRequest,
   answer: FuzzAnswer,
 ): string {
-  const cut = (text: string) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}... (${text.length})` : text);
+  const cut = (text: string) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}... (${text.length})` : text);
   const lines = [
     `${method} ${cut(target)} from ${from}, to be ${expects}`,
     cut(JSON.stringify(headers)),

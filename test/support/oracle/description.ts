@@ -54,13 +54,13 @@ function isMessage(body: unknown): boolean {
 const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
 
 /** Max items of a list that are checked: the same code makes the others. */
-const MOST_ITEMS = atVolume(200, Number.POSITIVE_INFINITY);
+const MAX_ITEMS = atVolume(200, Number.POSITIVE_INFINITY);
 
 function shortened(body: unknown): unknown {
-  if (Array.isArray(body)) return body.slice(0, MOST_ITEMS);
+  if (Array.isArray(body)) return body.slice(0, MAX_ITEMS);
   if (typeof body !== "object" || body === null) return body;
   return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.slice(0, MOST_ITEMS) : value]),
+    Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.slice(0, MAX_ITEMS) : value]),
   );
 }
 
