@@ -1,5 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { SlowFirst } from "./test/support/slow-first.ts";
 import { keepTemporaryFilesInMemory } from "./test/support/temporary-folder.ts";
 import { IS_FULL } from "./test/support/volume.ts";
 
@@ -51,7 +50,6 @@ export default defineConfig({
     execArgv: ["--max-semi-space-size=64", "--initial-old-space-size=1024", ...OPTIMIZE_LATER],
     // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
     isolate: false,
-    sequence: { sequencer: SlowFirst },
     reporters: ["default", "./test/support/slowest-files.ts"],
     projects: (isOneNamed ? [unit, integration] : [all]).map((test) => ({ extends: true, test })),
   },
