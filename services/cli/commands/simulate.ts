@@ -67,7 +67,7 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
     assertKept("--days", options.days ?? DEFAULTS.days, now - until, store.retentionDays);
-    await work((internet) => storeTarget(internet, context, store));
+    await work(() => storeTarget(context, store));
   });
 }
 
@@ -103,16 +103,15 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
 export async function simulateInto(store: Store, days: number, context: CommandContext): Promise<void> {
   const now = Date.now();
   assertKept("--demo", days, 0, store.retentionDays);
-  const open: OpenTarget = (internet) => storeTarget(internet, context, store);
-  await run(open, { ...DEFAULTS, days, until: now, now }, context);
+  await run(() => storeTarget(context, store), { ...DEFAULTS, days, until: now, now }, context);
 }
 
-/** Opens where the observations of an Internet go. */
-type OpenTarget = (internet: SimulatedInternet) => Promise<SimulationTarget>;
+/** Opens where the observations go. */
+type OpenTarget = () => Promise<SimulationTarget>;
 
 function remoteTarget({ to, key }: SimulateOptions, context: CommandContext): OpenTarget {
-  if (to === "kafka") return (internet) => kafkaTarget(internet, context);
-  if (/^https?:\/\/./.test(to)) return async (internet) => httpTarget(internet, { base: to, key });
+  if (to === "kafka") return () => kafkaTarget(context);
+  if (/^https?:\/\/./.test(to)) return async () => httpTarget({ base: to, key });
   throw new UserError(`--to takes "store", "kafka" or a URL like http://localhost:8080, not "${to}"`);
 }
 
@@ -142,7 +141,7 @@ async function run(open: OpenTarget, options: RunOptions, context: CommandContex
     const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
     closeStack.add(enricher.stop);
     const internet = await openInternet({ seed, sources, databases: enricher });
-    const target = await open(internet);
+    const target = await open();
     closeStack.add(target.close);
     const days = options.days ?? (rate === undefined ? DEFAULTS.days : 0);
     let filled: RunSummary | undefined;

@@ -1,56 +1,54 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
 import type { Content } from "./content.ts";
 import type { Sensor } from "./fleet.ts";
 import { placeIn } from "./places.ts";
-import type { SimulatedInternet, SimulatedObservation } from "./simulate.ts";
 import type { Source } from "./sources.ts";
 
-type Sent = Omit<Content, "isSession">;
-const sentByContent = new WeakMap<Content, Sent>();
+/** What a source does at a sensor. */
+export type Visit = {
+  /** Its own, or that of its session. */
+  readonly id: string;
+  /** In milliseconds since 1970 UTC. */
+  readonly observedAt: number;
+  readonly source: Source;
+  readonly sensor: Sensor;
+  readonly content: Content;
+  readonly sourcePort: number | undefined;
+};
 
-/** The members of an observation with this content. To leave one out for each observation anew would take longer. */
-function sentOf(content: Content): Sent {
-  const known = sentByContent.get(content);
-  if (known !== undefined) return known;
-  const { isSession: _isSession, ...sent } = content;
-  sentByContent.set(content, sent);
-  return sent;
-}
-
-/** As the intake calls the row of a session. */
-export const observationIdOf = ({ id, content }: Pick<SimulatedObservation, "id" | "content">): string =>
-  content.isSession === true ? `session:${id}` : id;
-
-export const sessionIdOf = ({ id, content }: SimulatedObservation): string | undefined =>
-  content.isSession === true ? id : undefined;
-
-/** Whether its sensor itself tells that it was a ZMap scan. */
-export const isTaggedZmap = ({ source, sensor }: SimulatedObservation): boolean => source.isZmap && sensor.seesPackets;
+/** Where sources are. */
+export type KnownPlaces = {
+  readonly factsOf: (ip: string) => AddressFacts;
+  /** Whether the intake finds the countries of sources; if not, sensors send them. */
+  readonly areNetworksReal: boolean;
+};
 
 /** What the sensor sends, as the intake accepts it. */
-export function toObservation(internet: SimulatedInternet, simulated: SimulatedObservation): ValidObservation {
-  const { observedAt, source, sensor, sourcePort } = simulated;
+export function toObservation(places: KnownPlaces, visit: Visit): ValidObservation {
+  const { id, observedAt, source, sensor, sourcePort } = visit;
+  const { isSession = false, ...content } = visit.content;
   const observation: ValidObservation["observation"] = {
-    ...sentOf(simulated.content),
-    ...aboutSource(internet, source, sensor),
+    ...content,
+    ...aboutSource(places, source, sensor),
     observed_at: new Date(observedAt).toISOString(),
-    observation_id: observationIdOf(simulated),
+    // As the intake calls the row of a session.
+    observation_id: isSession ? `session:${id}` : id,
     sensor_id: sensor.id,
     dataset: sensor.dataset,
     source_ip: source.ip,
-    tags: isTaggedZmap(simulated) ? ["zmap"] : [],
+    tags: source.isZmap && sensor.seesPackets ? ["zmap"] : [],
     metadata: sensor.metadata,
   };
   if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;
   if (sourcePort !== undefined) observation.source_port = sourcePort;
-  const session = sessionIdOf(simulated);
-  if (session !== undefined) observation.session_id = session;
+  if (isSession) observation.session_id = id;
   return { observation, observedAt, isFilledIn: false };
 }
 
 /** What a sensor finds out about a source itself, by whether it knows places; the intake adds the rest. */
 function aboutSource(
-  { areNetworksReal, factsOf }: SimulatedInternet,
+  { areNetworksReal, factsOf }: KnownPlaces,
   { ip, country, number, rdns }: Source,
   { knowsPlaces }: Sensor,
 ): Partial<ValidObservation["observation"]> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
-import type { SimulatedObservation } from "./simulate.ts";
 import type { SimulationTarget } from "./targets/target.ts";
 
 /** The first batches are small, so that the target has something to do at once. Each is twice as large as the last. */
@@ -18,14 +18,14 @@ export type SendSummary = { made: number; accepted: number };
 
 /** Sends observations as fast as the target takes them. */
 export async function sendAll(
-  observations: Iterable<SimulatedObservation>,
+  observations: Iterable<ValidObservation>,
   { target, signal, onProgress = () => {} }: SendOptions,
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
   const sending = new Set<Promise<void>>();
   let batchSize = Math.min(FIRST_BATCH, target.maxBatch);
   let failure: unknown;
-  let batch: SimulatedObservation[] = [];
+  let batch: ValidObservation[] = [];
   const flush = async () => {
     const full = batch;
     batch = [];
@@ -64,11 +64,11 @@ const TICK_MS = 250;
 
 /** Sends observations when they happen. @param now the clock, in milliseconds since 1970 UTC. */
 export async function sendLive(
-  observations: Iterable<SimulatedObservation>,
+  observations: Iterable<ValidObservation>,
   { target, signal, onProgress = () => {}, now }: SendOptions & { readonly now: () => number },
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
-  let due: SimulatedObservation[] = [];
+  let due: ValidObservation[] = [];
   const flush = async () => {
     if (due.length === 0) return;
     const some = due;

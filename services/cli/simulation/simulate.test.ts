@@ -5,7 +5,6 @@ import { type OpenEnricher, openEnricher } from "@noisefloor/ingest/rows/enrichm
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { SENSOR_PREFIX, SENSORS } from "./fleet.ts";
-import { toObservation } from "./observation.ts";
 import { openInternet } from "./open.ts";
 import { type SimulatedInternet, simulate } from "./simulate.ts";
 
@@ -23,8 +22,9 @@ beforeAll(async () => {
   fortnight = simulated(14);
 }, 60_000);
 
-const simulated = (days: number, now = NOW, from: SimulatedInternet = internet, perDay = PER_DAY) =>
-  [...simulate(from, { from: now - days * DAY_MS, to: now, perDay })].map((one) => toObservation(from, one));
+const simulated = (days: number, now = NOW, from: SimulatedInternet = internet, perDay = PER_DAY) => [
+  ...simulate(from, { from: now - days * DAY_MS, to: now, perDay }),
+];
 const idOf = ({ observation }: ValidObservation) => observation.observation_id;
 const tally = <T>(values: readonly T[]) => {
   const counts = new Map<T, number>();

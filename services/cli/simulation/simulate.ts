@@ -1,21 +1,18 @@
 import { hash } from "node:crypto";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import type { Campaigns } from "./campaigns.ts";
-import type { Content } from "./content.ts";
-import { SENSORS, type Sensor } from "./fleet.ts";
+import { SENSORS } from "./fleet.ts";
+import { type KnownPlaces, toObservation, type Visit } from "./observation.ts";
 import { mix, pick, type Random, seededRandom } from "./random.ts";
 import { activityAt, type Scanners, type Source } from "./sources.ts";
 
 /** Who scans the simulated fleet. */
-export type SimulatedInternet = {
+export type SimulatedInternet = KnownPlaces & {
   readonly seed: number;
   readonly scanners: Scanners;
   readonly campaigns: Campaigns;
   readonly drawBenign: (random: Random) => Source;
-  readonly factsOf: (ip: string) => AddressFacts;
-  /** Whether the intake finds the countries of sources; if not, sensors send them. */
-  readonly areNetworksReal: boolean;
   /** Differs where anything differs that observations depend on. */
   readonly fingerprint: string;
 };
@@ -42,10 +39,10 @@ const WEEKEND = 0.88;
 const BUSIEST_UTC_HOUR = 8;
 
 /**
- * The observations of a span, oldest first. A slot of time has the same ones in every run, ids included, so that a span
- * that overlaps an earlier one adds only what is new.
+ * The observations of a span as the intake accepts them, oldest first. A slot of time has the same ones in every run,
+ * ids included, so that a span that overlaps an earlier one adds only what is new.
  */
-export function* simulate(internet: SimulatedInternet, { from, to, perDay }: Span): Generator<SimulatedObservation> {
+export function* simulate(internet: SimulatedInternet, { from, to, perDay }: Span): Generator<ValidObservation> {
   const name = hash("sha256", `${internet.fingerprint} ${perDay}`).slice(0, 8);
   const slotMs = perDay < MANY_PER_DAY ? MINUTE_MS : 1_000;
   const mean = perDay / (DAY_MS / slotMs);
@@ -59,7 +56,7 @@ export function* simulate(internet: SimulatedInternet, { from, to, perDay }: Spa
     }
     const idPrefix = `demo-${name}-${slot.toString(36)}-`;
     for (const observation of simulateSlot(internet, { slot, start, slotMs, mean, shares, idPrefix })) {
-      if (observation.observedAt > from && observation.observedAt <= to) yield observation;
+      if (observation.observedAt > from && observation.observedAt <= to) yield toObservation(internet, observation);
     }
   }
 }
@@ -77,7 +74,7 @@ type Slot = {
 function simulateSlot(internet: SimulatedInternet, { slot, start, slotMs, mean, shares, idPrefix }: Slot) {
   const random = seededRandom(mix(internet.seed, slot, 21));
   const count = Math.floor(mean * rhythm(start) + random());
-  const drawn: SimulatedObservation[] = [];
+  const drawn: Visit[] = [];
   while (drawn.length < count) {
     const source = drawSource(internet, start, shares, random);
     // Whoever comes looks at several sensors at once.
@@ -116,29 +113,11 @@ function drawSource(
   return random() * 1.4 < activityAt(source, time) ? source : scanners.recurring(time, random);
 }
 
-/**
- * A simulated observation, as little as says all of it: to store them, no more is made of each. `toObservation` makes
- * what a sensor sends.
- */
-export type SimulatedObservation = {
-  /** Its own, or that of its session. */
-  readonly id: string;
-  /** In milliseconds since 1970 UTC. */
-  readonly observedAt: number;
-  readonly source: Source;
-  readonly sensor: Sensor;
-  /** The same object for all that send the same. */
-  readonly content: Content;
-  readonly sourcePort: number | undefined;
-  /** Of the source, where rows have it. */
-  readonly source_ip: string;
-};
-
 type Moment = { readonly id: string; readonly observedAt: number; readonly random: Random };
 
-function observe(source: Source, { id, observedAt, random }: Moment): SimulatedObservation {
+function observe(source: Source, { id, observedAt, random }: Moment): Visit {
   const sensor = pick(SENSORS, random() ** 1.6);
   const content = pick(source.contents, random() ** 1.7);
   const sourcePort = content.transport === "icmp" ? undefined : 1_024 + Math.floor(random() * 64_000);
-  return { id, observedAt, source, sensor, content, sourcePort, source_ip: source.ip };
+  return { id, observedAt, source, sensor, content, sourcePort };
 }

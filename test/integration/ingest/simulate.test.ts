@@ -1,6 +1,5 @@
 import { DEFAULTS, runSimulate, type SimulateOptions } from "@noisefloor/cli/commands/simulate.ts";
 import { STARTER_FOLDER } from "@noisefloor/cli/reference/starter-tags.ts";
-import { toObservation } from "@noisefloor/cli/simulation/observation.ts";
 import { openInternet } from "@noisefloor/cli/simulation/open.ts";
 import { simulate } from "@noisefloor/cli/simulation/simulate.ts";
 import { readDailyObservations } from "@noisefloor/clickhouse/schema/growth.ts";
@@ -51,8 +50,7 @@ async function expectSimulated(): Promise<Seen[]> {
   const rules = (await readFolder(STARTER_FOLDER)).flatMap((file) => file.tags.flatMap(({ rule }) => rule ?? []));
   const { tagsFor } = createTagger(rules);
   const span = { from: NOW - OPTIONS.days * DAY, to: NOW, perDay: OPTIONS.perDay };
-  return [...simulate(internet, span)].map((one) => {
-    const { observation: wire, observedAt: at } = toObservation(internet, one);
+  return [...simulate(internet, span)].map(({ observation: wire, observedAt: at }) => {
     const slugs = new Set([...wire.tags, ...tagsFor(databases.enrich({ ...wire }))]);
     const workspace = wire.workspace_id === undefined ? {} : { workspaceId: wire.workspace_id };
     return { ip: wire.source_ip, at, dataset: wire.dataset, ...workspace, tagIds: [...slugs].map(tagIdFromSlug) };

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { UserError } from "../../framework/command.ts";
-import { toObservation } from "../observation.ts";
-import type { SimulatedInternet } from "../simulate.ts";
 import type { SimulationTarget } from "./target.ts";
 
 /** An intake may be down for a moment, or busy. */
@@ -18,7 +16,7 @@ export type HttpTargetOptions = {
 };
 
 /** To an intake over HTTP, without the personal dataset. */
-export function httpTarget(internet: SimulatedInternet, { base, key }: HttpTargetOptions): SimulationTarget {
+export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
   const url = `${base.replace(/\/+$/, "")}/v1/observations`;
   const headers = { "content-type": "application/x-ndjson", ...(key !== undefined && { key }) };
   const post = async (body: string): Promise<number> => {
@@ -34,11 +32,11 @@ export function httpTarget(internet: SimulatedInternet, { base, key }: HttpTarge
     ...{ verb: "accepted", maxBatch: 50_000, concurrent: 2 },
     async send(observations) {
       // An intake takes personal data from the keys of their workspace only.
-      const shared = observations.filter(({ sensor }) => sensor.dataset !== "personal");
+      const shared = observations.filter(({ observation }) => observation.dataset !== "personal");
       let accepted = 0;
       for (let first = 0; first < shared.length; first += PER_REQUEST) {
         const some = shared.slice(first, first + PER_REQUEST);
-        accepted += await post(some.map((one) => JSON.stringify(toObservation(internet, one).observation)).join("\n"));
+        accepted += await post(some.map(({ observation }) => JSON.stringify(observation)).join("\n"));
       }
       return accepted;
     },
