@@ -20,28 +20,3 @@ export function* chunksOf<T>(
   }
   if (chunk.length > 0) yield chunk;
 }
-
-/** How far a chunk may exceed the wanted size, so that no small one is left over. */
-const TOLERANCE = 1.1;
-
-/** Splits a list into chunks of about the same size, in order: as few as possible of about `bytes` each. */
-export function* evenChunksOf<T>(items: readonly T[], sizeOf: (item: T) => number, bytes: number): Generator<T[]> {
-  const sizes = items.map(sizeOf);
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  const size = total / Math.max(1, Math.ceil(total / (bytes * TOLERANCE)));
-  let chunk: T[] = [];
-  let before = 0;
-  let end = size;
-  for (const [index, item] of items.entries()) {
-    const itemSize = sizes[index] ?? 0;
-    // Where the middle of an item lies decides.
-    if (chunk.length > 0 && before + itemSize / 2 > end) {
-      yield chunk;
-      chunk = [];
-      while (before + itemSize / 2 > end) end += size;
-    }
-    chunk.push(item);
-    before += itemSize;
-  }
-  if (chunk.length > 0) yield chunk;
-}

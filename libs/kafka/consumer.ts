@@ -1,27 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import kafkajs, { type Consumer, type KafkaMessage } from "kafkajs";
+import kafkajs, { type Consumer } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
 import { createDeliveries, type Deliveries, type TopicOffset } from "./deliveries.ts";
 import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
 import { isLostMembership, isTransient, toKafkaError } from "./library-errors.ts";
-import { contentSizeOf } from "./message.ts";
 import type { StreamConsumer } from "./port.ts";
 
-/**
- * The decompressed size of what is handled and committed as one: small enough that a process which is killed again and
- * again still makes progress, and that a shutdown does not take long.
- */
-const BATCH_BYTES = 8 * 1024 * 1024;
-/** How much of a partition is fetched at once: two batches, as the second is prepared while the first is stored. */
-const FETCH_BYTES = 2 * BATCH_BYTES;
-/**
- * The least that a record counts towards a batch: tiny records take few bytes, but each is as much work as a large one.
- * So a batch, which may be a tenth larger than wanted, has no more than 25,000. That is a good size for an insert: with
- * half as many, ClickHouse writes and merges twice the parts, and with twice as many the store waits longer for the
- * first.
- */
-const MIN_RECORD_BYTES = 370;
+/** How much of a partition is fetched at once: enough for two large inserts. */
+const FETCH_BYTES = 16 * 1024 * 1024;
 /**
  * How many partitions' messages are in memory at once, besides those that are prepared and wait for the store: at most
  * one batch of a partition.
@@ -37,8 +24,6 @@ export type ConsumerOptions = {
   /** After so long without a heartbeat the broker gives its partitions to other members. */
   readonly sessionTimeoutMs: number;
   readonly fromBeginning: boolean;
-  /** An upper bound, not far off, of the records in a message's value; one when left out. */
-  readonly recordsIn?: (value: Buffer) => number;
   /** Makes it a static member with this id, which no other member of the group may have. */
   readonly instanceId?: string | undefined;
   /** Called each time that the consumer restarts after an error. */
@@ -115,12 +100,7 @@ export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOpti
     failure,
     isAlive,
     async start(handle) {
-      const started = createDeliveries({
-        handle,
-        costOf: costFunction(options),
-        batchBytes: BATCH_BYTES,
-        onLateFailure,
-      });
+      const started = createDeliveries({ handle, onLateFailure });
       deliveries = started;
       consumer.on(consumer.events.GROUP_JOIN, started.rejoined);
       consumer.on(consumer.events.CRASH, ({ payload }) => restart(payload.error, started).catch(failUnlessStopping));
@@ -207,11 +187,4 @@ function commitEmptyBatches(consumer: Consumer, deliveries: Deliveries, log: Log
       .then(() => consumer.commitOffsets([{ topic, partition, offset }]))
       .catch((error: unknown) => log.debug({ err: error }, "could not commit past a control batch"));
   });
-}
-
-function costFunction({ recordsIn = () => 1 }: ConsumerOptions): (message: KafkaMessage) => number {
-  return (message) => {
-    const records = message.value === null ? 1 : Math.max(1, recordsIn(message.value));
-    return Math.max(contentSizeOf(message), records * MIN_RECORD_BYTES);
-  };
 }

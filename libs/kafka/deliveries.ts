@@ -1,15 +1,10 @@
-import { evenChunksOf } from "@noisefloor/domain/chunks.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
-import kafkajs, { type EachBatchPayload, type KafkaMessage } from "kafkajs";
+import kafkajs, { type EachBatchPayload } from "kafkajs";
 import { toStreamMessage } from "./message.ts";
 import type { HandleBatch } from "./port.ts";
 
 export type DeliveriesOptions = {
   readonly handle: HandleBatch;
-  /** What a message counts towards a batch, in bytes. */
-  readonly costOf: (message: KafkaMessage) => number;
-  /** How much is handled and committed as one. */
-  readonly batchBytes: number;
   /** Called when a batch fails that counted as handled already: the library must fetch again from its first message. */
   readonly onLateFailure: (error: unknown, from: TopicOffset) => void;
 };
@@ -33,10 +28,10 @@ export type Deliveries = {
 
 /** A partition's messages in order, from an offset at which the library began to fetch. */
 type Lane = {
-  /** The offset behind the last batch that was delivered. */
-  next: bigint;
-  /** The offset behind the last message that is committed. */
-  uncommitted: bigint;
+  /** The offset after the last message that was delivered. */
+  deliveredOffset: bigint;
+  /** The offset after the last message that is committed: the next one to read after a restart. */
+  committedOffset: bigint;
   /** Resolves when all batches that were delivered are committed. Rejects with the error of the first that failed. */
   committed: Promise<void>;
   failure: { readonly error: unknown } | undefined;
@@ -66,7 +61,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       const { batch, resolveOffset } = payload;
       const lane = await laneFor(lanes, payload);
       lane.isAttended = true;
-      // The library fetches from behind what is resolved.
+      // The library fetches next what follows the resolved offset.
       let resolved: bigint | undefined;
       try {
         const mayGoOn = () => payload.isRunning() && !isStopping;
@@ -81,7 +76,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
         if (!lane.isOver) throw error;
       } finally {
         lane.isAttended = false;
-        if (!lane.isOver) resolveOffset(String(resolved ?? lane.uncommitted - 1n));
+        if (!lane.isOver) resolveOffset(String(resolved ?? lane.committedOffset - 1n));
       }
       // Else the library would fetch the same again and again until it is stopped.
       if (isStopping) await allSettled(lanes);
@@ -110,18 +105,18 @@ async function laneFor(lanes: Map<number, Lane>, { batch, resolveOffset }: EachB
   const first = BigInt(batch.firstOffset() ?? batch.lastOffset());
   const before = lanes.get(batch.partition);
   if (before !== undefined) {
-    const isAgain = before.isOver || first < before.next;
+    const isAgain = before.isOver || first < before.deliveredOffset;
     if (!isAgain && before.failure === undefined) return before;
     await settled(before);
     lanes.delete(batch.partition);
     if (!isAgain && before.failure !== undefined) {
-      resolveOffset(String(before.uncommitted - 1n));
+      resolveOffset(String(before.committedOffset - 1n));
       throw before.failure.error;
     }
   }
   const lane: Lane = {
-    next: first,
-    uncommitted: first,
+    deliveredOffset: first,
+    committedOffset: first,
     committed: Promise.resolve(),
     failure: undefined,
     isAttended: false,
@@ -133,59 +128,54 @@ async function laneFor(lanes: Map<number, Lane>, { batch, resolveOffset }: EachB
 }
 
 /**
- * Delivers messages in batches, two at once.
- * @returns whether all are delivered, the last is prepared and more will follow; else all must be committed first.
+ * Delivers messages as the handler takes them: one batch is prepared while the one before is stored.
+ * @returns whether all are prepared and the partition has more; else all must be committed first.
  */
 async function deliverBatches(
   lane: Lane,
   { batch, heartbeat, commitOffsetsIfNecessary }: EachBatchPayload,
   mayGoOn: () => boolean,
-  { handle, costOf, batchBytes, onLateFailure }: DeliveriesOptions,
+  { handle, onLateFailure }: DeliveriesOptions,
 ): Promise<boolean> {
   const { topic, partition } = batch;
-  const end = batch.messages.at(-1);
-  const hasMoreBehind = BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
-  for (const messages of evenChunksOf(batch.messages, costOf, batchBytes)) {
-    const last = messages.at(-1);
-    if (last === undefined || !mayGoOn()) return false;
-    const hasMore = last !== end || hasMoreBehind;
+  const hasMore = BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
+  for (let rest = batch.messages.map((message) => toStreamMessage(topic, partition, message)); rest.length > 0; ) {
+    if (!mayGoOn()) return false;
     const earlier = lane.committed;
     const aborted = new AbortController();
     earlier.catch((error: unknown) => aborted.abort(error));
-    const ours = messages.map((message) => toStreamMessage(topic, partition, message));
-    let handled: Promise<void> = Promise.resolve();
-    const prepared = new Promise<void>((onPrepared) => {
-      handled = handle({ messages: ours, hasMore, heartbeat, onPrepared, signal: aborted.signal });
+    const messages = rest;
+    const prepared = handle({ messages, heartbeat, signal: aborted.signal }).then(({ taken, stored }) => {
+      // Control records may follow the last message, and no handler is called for them: commit past them too.
+      const last = taken < messages.length ? messages[taken - 1]?.offset : batch.lastOffset();
+      return { taken, stored, end: BigInt(last ?? batch.lastOffset()) + 1n };
     });
-    const one = { handled, aborted };
+    const one = { handled: prepared.then(({ stored }) => stored), aborted };
     lane.handling.add(one);
-    handled.catch(() => {}).finally(() => lane.handling.delete(one));
-    // Control records may follow the last message, and no handler is called for them: commit past them too.
-    const behind = BigInt(last === end ? batch.lastOffset() : last.offset) + 1n;
-    lane.next = behind;
-    lane.committed = earlier
-      .then(() => handled)
-      .then(async () => {
-        if (lane.isOver) throw new kafkajs.KafkaJSError(REJOINED);
-        const partitions = [{ partition, offset: behind.toString() }];
-        // Not consumer.commitOffsets: after a stop was requested it returns without a commit.
-        await commitOffsetsIfNecessary({ topics: [{ topic, partitions }] });
-        lane.uncommitted = behind;
-      });
+    one.handled.catch(() => {}).finally(() => lane.handling.delete(one));
+    const commit = async () => {
+      await earlier;
+      await one.handled;
+      const { end } = await prepared;
+      if (lane.isOver) throw new kafkajs.KafkaJSError(REJOINED);
+      const partitions = [{ partition, offset: end.toString() }];
+      // Not consumer.commitOffsets: after a stop was requested it returns without a commit.
+      await commitOffsetsIfNecessary({ topics: [{ topic, partitions }] });
+      lane.committedOffset = end;
+    };
+    lane.committed = commit();
     lane.committed.catch((error: unknown) => {
       if (lane.failure !== undefined) return;
       lane.failure = { error };
       if (lane.isAttended || lane.isOver) return;
-      onLateFailure(error, { topic, partition, offset: lane.uncommitted.toString() });
+      onLateFailure(error, { topic, partition, offset: lane.committedOffset.toString() });
     });
-    // No more than two are handled at once.
     await earlier;
-    if (last === end && hasMoreBehind) {
-      await Promise.race([prepared, lane.committed]);
-      return true;
-    }
+    const { taken, end } = await prepared;
+    lane.deliveredOffset = end;
+    rest = messages.slice(taken);
   }
-  return false;
+  return hasMore;
 }
 
 /** Never rejects. */

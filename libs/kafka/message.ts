@@ -37,7 +37,7 @@ export function sizeOf(message: Sized): number {
 }
 
 /** The bytes of its key, value and headers. */
-export function contentSizeOf({ key, value, headers = {} }: Sized): number {
+function contentSizeOf({ key, value, headers = {} }: Sized): number {
   let size = (value?.length ?? 0) + (key?.length ?? 0);
   for (const [name, text] of Object.entries(headers)) size += name.length + String(text ?? "").length;
   return size;

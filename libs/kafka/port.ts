@@ -17,25 +17,29 @@ export type StreamMessage = {
 };
 
 export type StreamBatch = {
-  /** In order, all from one partition. */
+  /** In order, all from one partition: all that was fetched and not taken before. */
   readonly messages: readonly StreamMessage[];
-  /** Whether the partition held more messages when these were fetched. */
-  readonly hasMore: boolean;
   /** Keeps the group membership alive; call it while the handler waits on something healthy. */
   heartbeat(): Promise<void>;
-  /** Call it when nothing but waiting for the store is left to do: more may be fetched meanwhile. */
-  onPrepared(): void;
   /** Aborted when the batch is delivered again in any case: the one before it has failed, or its consumer was away. */
   readonly signal: AbortSignal;
 };
 
+/** What a handler has taken of a batch. */
+export type TakenMessages = {
+  /** How many of its first messages, at least one: the others come in the next batch. */
+  readonly taken: number;
+  /** Resolves when they are stored. */
+  readonly stored: Promise<void>;
+};
+
 /**
- * Handles a batch. When it has resolved for this and all earlier batches of the partition, the consumer commits the
- * batch's offsets. When it rejects, no offsets of this and later batches are committed, and their messages are
- * delivered again. Must therefore be idempotent. It is called for a partition's next batch while it handles the one
- * before, so that one can be prepared while the other is stored.
+ * Takes messages from the beginning of a batch and prepares them; resolves when nothing but waiting for the store is
+ * left to do. When they and all earlier ones of the partition are stored, the consumer commits their offsets. When
+ * either promise rejects, no offsets from there on are committed, and the messages are delivered again. Must therefore
+ * be idempotent. It is called for what follows while the messages before are being stored.
  */
-export type HandleBatch = (batch: StreamBatch) => Promise<void>;
+export type HandleBatch = (batch: StreamBatch) => Promise<TakenMessages>;
 
 /** The port through which observations stream in. */
 export type StreamConsumer = {

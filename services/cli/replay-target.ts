@@ -1,11 +1,10 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
-import type { Sink } from "@noisefloor/ingest/record.ts";
-import type { ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
-import { kafkaSink } from "@noisefloor/ingest/store/publish.ts";
+import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
+import { drySink, type Sink } from "@noisefloor/ingest/store/sink.ts";
+import { topicSink } from "@noisefloor/ingest/store/topic-sink.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
-import { directSink } from "./direct-sink.ts";
 import type { CommandContext } from "./framework/command.ts";
 import { openRows } from "./row-options.ts";
 import type { Store } from "./store.ts";
@@ -13,12 +12,12 @@ import type { Store } from "./store.ts";
 /** Where a replay's accepted records go, and what the summary calls that. */
 export type ReplayTarget = {
   readonly verb: string;
-  readonly sink: Sink<ReplayRecord>;
+  readonly sink: Sink;
   readonly close: () => Promise<void>;
 };
 
 /** A dry run stores nothing. */
-export const DRY_RUN: ReplayTarget = { verb: "accepted", sink: async () => [], close: async () => {} };
+export const DRY_RUN: ReplayTarget = { verb: "accepted", sink: drySink, close: async () => {} };
 
 /** The topic when brokers are configured, whose consumer then gives the observations their tags; else ClickHouse. */
 export async function openTarget(
@@ -30,10 +29,10 @@ export async function openTarget(
   const { settings, log } = context;
   if (settings.kafka === undefined) {
     const { rows, stop } = await openRows(context, client, catalogue);
-    const sink = directSink<ReplayRecord>(client, { retryForMs: 60_000, assertSpace: disk.assertSpace, rows });
+    const sink = observationSink(client, { retryForMs: 60_000, assertSpace: disk.assertSpace, rows });
     return { verb: "stored", sink, close: async () => stop() };
   }
   if (settings.kafka.createTopics) await createTopic(settings.kafka, log);
   const producer = await kafkaProducer(settings.kafka.connection, log);
-  return { verb: "published", sink: kafkaSink(producer.produce, settings.kafka.topic), close: producer.close };
+  return { verb: "published", sink: topicSink(producer.produce, settings.kafka.topic), close: producer.close };
 }

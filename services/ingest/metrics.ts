@@ -1,9 +1,10 @@
-import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
+import { FAILURE_KINDS, failureKind } from "@noisefloor/clickhouse/client/errors.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import type { BatchOptions } from "./pipeline.ts";
-import type { IncomingRecord } from "./record.ts";
-import type { OnInsert } from "./store/insert-queue.ts";
+import { sumOf } from "./formats/ignored.ts";
+import { countReasons } from "./pipeline.ts";
+import type { SensorCounter, SourceCounts } from "./sensor-counts/counter.ts";
+import type { Insert } from "./store/insert-queue.ts";
 
 export type IngestMetrics = Pick<
   Metrics,
@@ -19,10 +20,34 @@ export type IngestMetrics = Pick<
 >;
 
 /**
- * The callbacks that count the intake's work. Every counter starts at 0: Prometheus cannot see the increase of one that
- * first appears with its first events.
+ * Counts what became of the records of a source, by reason in metrics and by sensor. Every counter starts at 0:
+ * Prometheus cannot see the increase of one that first appears with its first events.
  */
-export function ingestMetrics(metrics: IngestMetrics) {
+export function sourceCounts(
+  source: string,
+  { ingestRecords }: Pick<IngestMetrics, "ingestRecords">,
+  counter: SensorCounter,
+): SourceCounts {
+  const bySensor = counter.of(source);
+  const count = (outcome: string, records: number) => ingestRecords.inc({ source, outcome }, records);
+  for (const outcome of ["accepted", "ignored", ...REJECTION_REASONS]) count(outcome, 0);
+  return {
+    add(records, sender) {
+      count("accepted", records.accepted.length);
+      for (const [reason, rejected] of countReasons(records.rejected)) count(reason, rejected);
+      bySensor.add(records, sender);
+    },
+    addIgnored(counts, sender) {
+      count("ignored", sumOf(counts));
+      bySensor.addIgnored(counts, sender);
+    },
+  };
+}
+
+/** Measures each attempt of an insert that the server has answered. */
+export function measureInserts<Row>(
+  metrics: Pick<IngestMetrics, "gauge" | "insertDuration" | "insertRows">,
+): (insert: Insert<Row>) => Insert<Row> {
   let lastInsert: number | undefined;
   metrics.gauge(
     "noisefloor_last_insert_timestamp_seconds",
@@ -30,20 +55,18 @@ export function ingestMetrics(metrics: IngestMetrics) {
     () => lastInsert,
   );
   for (const outcome of ["stored", ...FAILURE_KINDS]) metrics.insertDuration.zero({ outcome });
-  const onInsert: OnInsert = (rows, seconds, outcome) => {
-    metrics.insertDuration.observe({ outcome }, seconds);
-    if (outcome !== "stored") return;
-    metrics.insertRows.observe(rows);
+  return (insert) => async (rows, token) => {
+    const start = performance.now();
+    const observe = (outcome: string) =>
+      metrics.insertDuration.observe({ outcome }, (performance.now() - start) / 1_000);
+    try {
+      await insert(rows, token);
+    } catch (error) {
+      observe(failureKind(error));
+      throw error;
+    }
+    observe("stored");
+    metrics.insertRows.observe(rows.length);
     lastInsert = Date.now() / 1_000;
   };
-  const onOutcome = (source: string): NonNullable<BatchOptions<IncomingRecord>["onOutcome"]> => {
-    for (const outcome of ["accepted", ...REJECTION_REASONS]) metrics.ingestRecords.inc({ source, outcome }, 0);
-    return (outcome, records) => metrics.ingestRecords.inc({ source, outcome }, records);
-  };
-  /** Records of a sensor's log that are no observations, whatever the reason. */
-  const onIgnored = (source: string) => {
-    metrics.ingestRecords.inc({ source, outcome: "ignored" }, 0);
-    return (_reason: string, records: number) => metrics.ingestRecords.inc({ source, outcome: "ignored" }, records);
-  };
-  return { onInsert, onOutcome, onIgnored };
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { createTurns } from "./mutex.ts";
+import { createMutex } from "./mutex.ts";
 
 test("one has the turn at a time, in the order in which they ask", async () => {
-  const takeTurn = createTurns();
+  const lock = createMutex();
   const order: string[] = [];
   const take = async (name: string) => {
-    const giveBack = await takeTurn();
+    const unlock = await lock();
     order.push(name);
-    return giveBack;
+    return unlock;
   };
   const first = await take("first");
   const [second, third] = [take("second"), take("third")];
@@ -21,18 +21,18 @@ test("one has the turn at a time, in the order in which they ask", async () => {
 });
 
 test("one who no longer waits does not hold up the next, nor lets it go too soon", async () => {
-  const takeTurn = createTurns();
-  const giveBack = await takeTurn();
+  const lock = createMutex();
+  const unlock = await lock();
   const gone = new AbortController();
-  const second = takeTurn(gone.signal);
+  const second = lock(gone.signal);
   let hasTurn = false;
-  const third = takeTurn().then(() => {
+  const third = lock().then(() => {
     hasTurn = true;
   });
   gone.abort(new Error("gone"));
   await expect(second).rejects.toThrow("gone");
   await new Promise(setImmediate);
   expect(hasTurn).toBe(false);
-  giveBack();
+  unlock();
   await third;
 });

@@ -1,27 +1,27 @@
 import { unlessAborted } from "./retry.ts";
 
 /**
- * Waits for the turn of the caller. @returns what gives it back, once or more often.
- * @throws the signal's reason, when it aborts first: the turn goes to the next one.
+ * Waits until the caller has the lock. @returns what unlocks, once or more often.
+ * @throws the signal's reason when it aborts first: the next caller gets the lock then.
  */
-export type TakeTurn = (signal?: AbortSignal) => Promise<() => void>;
+export type Lock = (signal?: AbortSignal) => Promise<() => void>;
 
-/** Turns for those who would only slow each other down: one has it at a time, in the order in which they ask. */
-export function createTurns(): TakeTurn {
+/** A mutex: one caller has the lock at a time, in the order in which they ask. */
+export function createMutex(): Lock {
   let last: Promise<void> = Promise.resolve();
   return async (signal) => {
     const before = last;
-    let giveBack = () => {};
-    const done = new Promise<void>((settle) => {
-      giveBack = settle;
+    let unlock = () => {};
+    const unlocked = new Promise<void>((settle) => {
+      unlock = settle;
     });
-    last = before.then(() => done);
+    last = before.then(() => unlocked);
     try {
       await unlessAborted(before, signal);
     } catch (error) {
-      giveBack();
+      unlock();
       throw error;
     }
-    return giveBack;
+    return unlock;
   };
 }

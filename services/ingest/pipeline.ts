@@ -1,70 +1,68 @@
 import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
-import type { AcceptedRecord, IncomingRecord, RejectedRecord, Sink } from "./record.ts";
-import { type ValidationOptions, validateBatch } from "./validate.ts";
+import type { IncomingRecord, IngestedRecords, RejectedRecord } from "./record.ts";
+import type { PreparedRecords, Sink } from "./store/sink.ts";
+import { boundDetail, type ValidationOptions, validateBatch } from "./validate.ts";
 
 export type BatchOptions<R extends IncomingRecord> = ValidationOptions & {
-  readonly sink: Sink<R>;
+  readonly sink: Sink;
   /** Resolves when the dead letters of these records are stored. */
   readonly storeDeadLetters: (rejected: readonly RejectedRecord<R>[]) => Promise<void>;
-  /**
-   * HTTP clients resend a whole request with new ids when it fails, so dead letters are stored before the good records:
-   * nothing may fail after those.
-   */
-  readonly deadLettersFirst?: boolean;
-  /** More records follow behind the batch, as soon as it is done. */
-  readonly hasMore?: boolean;
-  /** Called when nothing but waiting for the store is left to do; perhaps never, when the batch fails. */
-  readonly onWaiting?: (() => void) | undefined;
-  /** Called with how many records had each outcome. */
-  readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
-  /** Called with what became of the records, for counts by sensor. */
-  readonly onRecords?: ((records: IngestedRecords<R>) => void) | undefined;
 };
 
-export type IngestedRecords<R extends IncomingRecord> = {
-  readonly accepted: readonly AcceptedRecord<R>[];
-  readonly rejected: readonly RejectedRecord<R>[];
-};
-
-export type BatchResult<R extends IncomingRecord> = {
-  readonly accepted: number;
-  readonly rejected: readonly RejectedRecord<R>[];
+/** A batch on its way. Each promise rejects when the batch fails. */
+export type IngestingBatch<R extends IncomingRecord> = {
+  /** Resolves when nothing but waiting for the store is left to do: the next batch may be prepared meanwhile. */
+  readonly prepared: Promise<unknown>;
+  /** Resolves when each record is stored, as a row or as a dead letter. Only then may its source forget the batch. */
+  readonly stored: Promise<IngestedRecords<R>>;
 };
 
 /**
- * Validates a batch, sends what is good to the sink and stores the rest as dead letters. A source may forget a batch
- * only when this resolves: a dead letter that cannot be stored blocks its batch as a good record does. When the signal
- * aborts (the batch comes again elsewhere), the steps that have not begun are left out.
+ * The way of a batch that its source (`sources/`) has decoded (`formats/`): its records are validated, the sink makes
+ * rows of the good ones (`rows/`) and stores them (`store/`), and the others are stored as dead letters. Then the source
+ * commits. When the signal aborts (the batch comes again elsewhere), the steps that have not begun are left out.
  */
-export async function ingestBatch<R extends IncomingRecord>(
+export function ingestBatch<R extends IncomingRecord>(
   records: readonly R[],
   options: BatchOptions<R>,
-): Promise<BatchResult<R>> {
-  const { sink, deadLettersFirst, signal, hasMore, onWaiting, onOutcome, onRecords } = options;
-  const storeDeadLetters = async (some: readonly RejectedRecord<R>[]) => {
-    if (some.length > 0) await options.storeDeadLetters(some);
-  };
-  const validated = await validateBatch(records, options);
-  signal?.throwIfAborted();
-  if (deadLettersFirst) await storeDeadLetters(validated.rejected);
-  const rejectedBySink = await sink(validated, { signal, hasMore, onWaiting });
-  signal?.throwIfAborted();
-  const rejected = [...validated.rejected, ...rejectedBySink];
-  await storeDeadLetters(deadLettersFirst ? rejectedBySink : rejected);
-  const accepted = validated.accepted.length - rejectedBySink.length;
-  onOutcome?.("accepted", accepted);
-  for (const [reason, count] of countReasons(rejected)) onOutcome?.(reason, count);
-  onRecords?.({ accepted: withoutRejected(validated.accepted, rejectedBySink), rejected });
-  return { accepted, rejected };
+): IngestingBatch<R> {
+  const prepared = prepare(records, options);
+  const stored = prepared.then((batch) => store(batch, options));
+  // Whoever waits for the first alone learns of its failure there.
+  stored.catch(() => {});
+  return { prepared, stored };
 }
 
-function withoutRejected<R extends IncomingRecord>(
-  accepted: readonly AcceptedRecord<R>[],
-  rejected: readonly RejectedRecord<R>[],
-): readonly AcceptedRecord<R>[] {
-  if (rejected.length === 0) return accepted;
-  const records = new Set(rejected.map(({ record }) => record));
-  return accepted.filter(({ record }) => !records.has(record));
+type PreparedBatch<R extends IncomingRecord> = IngestedRecords<R> & { readonly rows: PreparedRecords };
+
+async function prepare<R extends IncomingRecord>(
+  records: readonly R[],
+  options: BatchOptions<R>,
+): Promise<PreparedBatch<R>> {
+  const { accepted, rejected } = await validateBatch(records, options);
+  options.signal?.throwIfAborted();
+  // HTTP clients resend a whole request with new ids when it fails: nothing may fail after the good records are stored.
+  if (rejected.length > 0) await options.storeDeadLetters(rejected);
+  return { accepted, rejected, rows: await options.sink(accepted) };
+}
+
+async function store<R extends IncomingRecord>(
+  { accepted, rejected, rows }: PreparedBatch<R>,
+  { signal, storeDeadLetters }: BatchOptions<R>,
+): Promise<IngestedRecords<R>> {
+  const refused = await rows.store(signal);
+  if (refused.size === 0) return { accepted, rejected };
+  const rejectedByStore = accepted.flatMap(({ record, valid }, index): RejectedRecord<R>[] => {
+    const detail = refused.get(index);
+    if (detail === undefined) return [];
+    const rejection = boundDetail({ reason: "rejected-by-store", detail });
+    return [{ record, rejection, sensorId: valid.observation.sensor_id }];
+  });
+  await storeDeadLetters(rejectedByStore);
+  return {
+    accepted: accepted.filter((_record, index) => !refused.has(index)),
+    rejected: [...rejected, ...rejectedByStore],
+  };
 }
 
 /** How many were rejected for each reason. */

@@ -16,6 +16,8 @@ export type IncomingRecord = {
   readonly format?: string | undefined;
   /** Its time names no zone and was read as UTC. */
   readonly isZoneless?: true | undefined;
+  /** Our own intake has published it, and counted it for its sensor there. */
+  readonly isCounted?: true | undefined;
 };
 
 export type RejectedRecord<R extends IncomingRecord> = {
@@ -33,25 +35,8 @@ export type AcceptedRecord<R extends IncomingRecord> = {
   readonly tagIds: readonly string[];
 };
 
-/** A batch after validation: each of its records is accepted or rejected. */
-export type ValidationResult<R extends IncomingRecord> = {
+/** What became of the records of a batch: each is accepted or rejected. */
+export type IngestedRecords<R extends IncomingRecord> = {
   readonly accepted: readonly AcceptedRecord<R>[];
   readonly rejected: readonly RejectedRecord<R>[];
 };
-
-export type SinkOptions = {
-  /**
-   * Aborted when the sender no longer waits for the records: those not sent yet are dropped, and nothing is retried.
-   */
-  readonly signal?: AbortSignal | undefined;
-  /** More records follow as soon as these are stored: they are not held back for a larger insert. */
-  readonly hasMore?: boolean | undefined;
-  /** Called when nothing but waiting for others is left to do, at the latest when they are handed to the store. */
-  readonly onWaiting?: (() => void) | undefined;
-};
-
-/** Where accepted records go. Resolves once they are safe there, with those that it rejected. */
-export type Sink<R extends IncomingRecord> = (
-  validated: ValidationResult<R>,
-  options?: SinkOptions,
-) => Promise<readonly RejectedRecord<R>[]>;

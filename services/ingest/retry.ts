@@ -38,14 +38,14 @@ export async function retry<T>(action: () => Promise<T>, options: BackoffOptions
 /** Resolves as the promise does, unless the signal aborts first. @throws the signal's reason. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
-  signal.throwIfAborted();
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([aborted, promise]);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

@@ -3,22 +3,19 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
-import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import type { DeadLetterStore } from "./dead-letters/dead-letter.ts";
 import { limitedDeadLetterStore } from "./dead-letters/quota.ts";
 import { findFormats } from "./formats/all.ts";
 import type { DecodeOptions, LogFormat } from "./formats/format.ts";
-import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
+import { type IngestMetrics, measureInserts, sourceCounts } from "./metrics.ts";
 import { retry } from "./retry.ts";
 import type { RowOptions } from "./rows/make-rows.ts";
 import type { ObservationRow } from "./rows/observation-row.ts";
-import { createSessions, retryingSessions } from "./rows/sessions/sessions.ts";
-import { createActivityCounter } from "./sensor-counts/counter.ts";
-import { storeActivity } from "./sensor-counts/store.ts";
+import { createSensorCounter } from "./sensor-counts/counter.ts";
+import { storeSensorCounts } from "./sensor-counts/store.ts";
 import { startHpfeedsIngest } from "./sources/hpfeeds/source.ts";
 import type { HpfeedsSettings, Subscriber } from "./sources/hpfeeds/subscriber.ts";
 import {
@@ -35,10 +32,9 @@ import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
 import { registerIntake } from "./sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
 import { startKafkaIngest } from "./sources/kafka/source.ts";
-import { clickhouseSink, insertObservations } from "./store/insert.ts";
-import { type InsertQueue, insertQueue } from "./store/insert-queue.ts";
-import { kafkaSink } from "./store/publish.ts";
-import { openInsertQueue } from "./store/sharded-queue.ts";
+import type { Insert } from "./store/insert-queue.ts";
+import { observationSink, storedSessions } from "./store/observation-sink.ts";
+import { topicSink } from "./store/topic-sink.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
@@ -56,13 +52,13 @@ export type IngestOptions = SensorKeys & {
   /** What all HTTP requests in memory may take together; 128 MiB unless given. */
   readonly requestMemoryBytes?: number | undefined;
   /** How often the counts by sensor are stored; every ten seconds unless given. */
-  readonly activityFlushMs?: number | undefined;
+  readonly sensorCountsFlushMs?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
   readonly hpfeeds?: HpfeedsSettings | undefined;
-  /** Called with the rows of each insert that has succeeded. Their senders wait until it resolves. */
-  readonly onStored?: ((rows: readonly ObservationRow[]) => Promise<void>) | undefined;
+  /** Records stored rows, so that lookups of this process find them before the next poll. Their senders wait for it. */
+  readonly index?: { record(rows: readonly ObservationRow[]): Promise<void> } | undefined;
   readonly metrics: IngestMetrics;
   readonly log: Logger;
   /** Milliseconds since 1970 UTC. */
@@ -110,99 +106,67 @@ export type Ingest = {
 
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
-  const { catalogue, retentionDays, now, metrics, log } = options;
+  const { client, formats, decode, disk, now, metrics, log } = options;
   compileSchema();
-  const counted = ingestMetrics(metrics);
   const kafka =
     options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log, storeLag(options));
   const shutdown = new AbortController();
   // Each request that waits for the store listens to it; Node would warn of a leak from the eleventh on.
   setMaxListeners(0, shutdown.signal);
-  const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
-  const sessions = createSessions((wanted, times) => readSessions(options.client, wanted, times));
-  const rowsFor = (source: Source): RowOptions => ({
-    ...options.rows,
-    sessions: retryingSessions(sessions, {
-      forMs: TIMES[source].retryForMs,
-      signal: shutdown.signal,
-      onRetry: (error, attempt) => log.warn({ err: error, attempt, source }, "reading sessions failed, retrying"),
-    }),
-  });
-  const http = createFor("http");
-  const stream = kafka && { ...kafka, ...createFor("kafka") };
-  let feed: (Stores & { subscriber: Subscriber | undefined }) | undefined;
-  const validation = { retentionDays, now };
-  const counter = createActivityCounter(now);
-  const activity = { http: counter.of("http"), kafka: counter.of("kafka"), hpfeeds: counter.of("hpfeeds") };
-  const storedActivity = storeActivity(counter, options.client, log, options.activityFlushMs);
+  const counter = createSensorCounter(now);
+  const storedCounts = storeSensorCounts(counter, client, log, options.sensorCountsFlushMs);
+  const openStore = storeOpener({ ...options, shutdown: shutdown.signal });
+  const patientCatalogue = retryingCatalogue(options.catalogue, shutdown.signal, log);
+  /** What the way of a source's records needs, see pipeline.ts. */
+  const openSource = (source: Source) => {
+    const { openSink, deadLetters } = openStore(source);
+    return {
+      catalogue: source === "http" ? options.catalogue : patientCatalogue,
+      retentionDays: options.retentionDays,
+      now,
+      log,
+      sink: kafka === undefined || source === "kafka" ? openSink() : topicSink(kafka.produce, kafka.topic),
+      deadLetters,
+      counts: sourceCounts(source, metrics, counter),
+    };
+  };
+  let subscriber: Subscriber | undefined;
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
     checks: {
       ...(kafka !== undefined && { kafka: kafka.assertAlive }),
-      ...(options.disk !== undefined && { disk: async () => options.disk?.assertSpace() }),
+      ...(disk !== undefined && { disk: async () => disk.assertSpace() }),
     },
     register(app) {
       registerIntake(app, {
-        ...validation,
-        catalogue,
+        ...openSource("http"),
         sensorKeys: options.sensorKeys,
         sensors: options.sensors,
         isWorkspaceKey: options.isWorkspaceKey,
-        formats: options.formats,
-        decode: options.decode,
-        onIgnored: counted.onIgnored("http"),
-        sink: kafka === undefined ? clickhouseSink(http.queue, rowsFor("http")) : kafkaSink(kafka.produce, kafka.topic),
-        deadLetters: http.deadLetters,
+        formats,
+        decode,
         // With Kafka, the brokers store what is published until ClickHouse has space again.
-        assertSpace: kafka === undefined ? options.disk?.assertSpace : undefined,
+        assertSpace: kafka === undefined ? disk?.assertSpace : undefined,
         memoryBytes: options.requestMemoryBytes,
-        onOutcome: counted.onOutcome("http"),
-        activity: activity.http,
       });
     },
     isOpen: () => isIntakeOpen(options),
     async start() {
       if (options.hpfeeds !== undefined) {
-        feed = { ...createFor("hpfeeds"), subscriber: undefined };
-        feed.subscriber = startHpfeedsIngest({
-          ...validation,
-          settings: options.hpfeeds,
-          catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
-          decode: options.decode,
-          sink:
-            kafka === undefined
-              ? clickhouseSink(feed.queue, rowsFor("hpfeeds"))
-              : kafkaSink(kafka.produce, kafka.topic),
-          deadLetters: feed.deadLetters,
-          onOutcome: counted.onOutcome("hpfeeds"),
-          onIgnored: counted.onIgnored("hpfeeds"),
-          activity: activity.hpfeeds,
-          metrics,
-          log,
-        });
+        subscriber = startHpfeedsIngest({ ...openSource("hpfeeds"), settings: options.hpfeeds, decode, metrics });
       }
-      if (stream === undefined) return;
-      const counting = { onOutcome: counted.onOutcome("kafka"), onIgnored: counted.onIgnored("kafka") };
-      for (const { source, format } of stream.topics) {
-        const formats = format === undefined ? undefined : findFormats(format, options.formats);
-        await startKafkaIngest({
-          ...validation,
-          catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
-          source,
-          raw: formats && { formats, decode: options.decode, onIgnored: counting.onIgnored },
-          sink: clickhouseSink(stream.queue, rowsFor("kafka")),
-          deadLetters: stream.deadLetters,
-          onOutcome: counting.onOutcome,
-          activity: activity.kafka,
-          log,
-        });
+      if (kafka === undefined) return;
+      const way = openSource("kafka");
+      for (const { source, format } of kafka.topics) {
+        const named = format === undefined ? undefined : findFormats(format, formats);
+        await startKafkaIngest({ ...way, source, raw: named && { formats: named, decode } });
       }
     },
     async stop() {
       shutdown.abort();
-      await feed?.subscriber?.stop();
-      await stream?.stop();
-      await storedActivity.close();
+      await subscriber?.stop();
+      await kafka?.stop();
+      await storedCounts.close();
     },
   };
 }
@@ -216,58 +180,35 @@ function storeLag({ client, now, log }: IngestOptions) {
   };
 }
 
-/** Where the records of one source go. */
-type Stores = { readonly queue: InsertQueue<ObservationRow>; readonly deadLetters: DeadLetterStore };
-
-type StoresOptions = IngestOptions & {
-  readonly counted: ReturnType<typeof ingestMetrics>;
-  readonly shutdown: AbortSignal;
-};
-
-function createStores(source: Source, options: StoresOptions): Stores {
-  const {
-    client,
-    disk,
-    deadLetterBytesPerDay = Number.POSITIVE_INFINITY,
-    now,
-    shutdown,
-    counted,
-    metrics,
-    log,
-    onStored,
-  } = options;
+/** @returns what opens the ways of a source's records into the store. */
+function storeOpener(options: IngestOptions & { readonly shutdown: AbortSignal }) {
+  const { client, disk, deadLetterBytesPerDay, index, now, shutdown, metrics, log } = options;
   const assertSpace = disk?.assertSpace;
-  const { retryForMs, intervalMs } = TIMES[source];
-  const logRetry = (failed: string) => (error: unknown, attempt: number) =>
-    log.warn({ err: error, attempt, source }, `${failed}, retrying`);
-  const onRetry = logRetry("insert failed");
-  const openQueue = (server: ClickHouseClient) => {
-    const insert = insertObservations(server, assertSpace);
-    return insertQueue<ObservationRow>({
-      async insert(rows, token) {
-        await insert(rows, token);
-        await onStored?.(rows);
-      },
-      retryForMs,
-      intervalMs,
-      shutdown,
-      onInsert: counted.onInsert,
-      onRetry,
-    });
+  const sessions = storedSessions(client);
+  const measure = measureInserts<ObservationRow>(metrics);
+  const wrapInsert = (insert: Insert<ObservationRow>): Insert<ObservationRow> => {
+    const measured = measure(insert);
+    return async (rows, token) => {
+      await measured(rows, token);
+      await index?.record(rows);
+    };
   };
-  return {
-    queue: openInsertQueue(client, openQueue, { forMs: retryForMs, signal: shutdown, onRetry }),
-    deadLetters: limitedDeadLetterStore(client, {
-      source,
-      bytesPerDay: deadLetterBytesPerDay,
-      now,
-      assertSpace,
-      retryForMs,
-      shutdown,
-      metrics,
-      onRetry: logRetry("storing dead letters failed"),
-      log,
-    }),
+  return (source: Source) => {
+    const { retryForMs, intervalMs } = TIMES[source];
+    const logRetry = (failed: string) => (error: unknown, attempt: number) =>
+      log.warn({ err: error, attempt, source }, `${failed}, retrying`);
+    const common = { assertSpace, retryForMs, shutdown };
+    return {
+      openSink: () =>
+        observationSink(client, {
+          ...{ ...common, intervalMs, sessions, wrapInsert, logRetry, rows: options.rows },
+        }),
+      deadLetters: limitedDeadLetterStore(client, {
+        ...{ ...common, source, now, metrics, log },
+        bytesPerDay: deadLetterBytesPerDay ?? Number.POSITIVE_INFINITY,
+        onRetry: logRetry("storing dead letters failed"),
+      }),
+    };
   };
 }
 

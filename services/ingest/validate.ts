@@ -12,7 +12,7 @@ import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
 import { explainTime } from "./formats/times.ts";
 import { readObservation } from "./formats/wrapped/observation.ts";
-import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./record.ts";
+import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "./record.ts";
 
 const MAX_DETAIL_LENGTH = 500;
 
@@ -37,7 +37,7 @@ export type ValidationOptions = {
 export async function validateBatch<R extends IncomingRecord>(
   records: readonly R[],
   options: ValidationOptions,
-): Promise<ValidationResult<R>> {
+): Promise<IngestedRecords<R>> {
   const { catalogue, right, sensorId, signal } = options;
   const criteria = { now: options.now(), retentionDays: options.retentionDays(), right, sensorId };
   let isFresh = false;

@@ -7,12 +7,12 @@ import { isTimeZone, timeZone } from "@noisefloor/domain/time/zone.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
-import type { IngestedRecords } from "@noisefloor/ingest/pipeline.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
-import { createActivityCounter } from "@noisefloor/ingest/sensor-counts/counter.ts";
-import { storeActivity } from "@noisefloor/ingest/sensor-counts/store.ts";
+import { createSensorCounter } from "@noisefloor/ingest/sensor-counts/counter.ts";
+import { storeSensorCounts } from "@noisefloor/ingest/sensor-counts/store.ts";
+import { fileDeadLetter } from "@noisefloor/ingest/sources/file/dead-letters.ts";
 import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
-import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
+import { newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { EXPIRED, ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/source.ts";
 import { InvalidArgumentError } from "commander";
 import { readSensorFormats } from "../formats.ts";
@@ -129,9 +129,8 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     assertSpace: disk.assertSpace,
     log,
   });
-  const counter = createActivityCounter(Date.now);
-  const activity = counter.of("file");
-  if (!dryRun) closeStack.add(storeActivity(counter, store.client, log).close);
+  const counter = createSensorCounter(Date.now);
+  if (!dryRun) closeStack.add(storeSensorCounts(counter, store.client, log).close);
   // What goes to the brokers stays as it is in the file, and their consumer enriches.
   const batches = {
     catalogue,
@@ -139,8 +138,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     right: "everything",
     now: Date.now,
     sink: target.sink,
-    onRecords: (records: IngestedRecords<ReplayRecord>) => activity.count(records, {}),
-    onIgnored: (reason: string, records: number) => activity.ignored(new Map([[reason, records]]), {}),
+    counts: counter.of("file"),
     storeDeadLetters: async (rejected: readonly RejectedRecord<ReplayRecord>[]) => {
       if (!dryRun) await deadLetters(rejected.map(fileDeadLetter));
     },

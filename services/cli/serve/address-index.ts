@@ -16,7 +16,7 @@ export type OpenAddressIndex = AddressIndex & {
   /** Rejects until the first load has ended. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /** Records rows that this process has stored, so that lookups answer from them before the next poll. */
-  onStored(rows: readonly ObservationRow[]): Promise<void>;
+  record(rows: readonly ObservationRow[]): Promise<void>;
 };
 
 /** Opens the index in memory that answers lookups of single addresses, when the role and the settings ask for it. */
@@ -60,7 +60,7 @@ export async function openAddressIndex(
         if (loaded.size < owners.length) throw new LoadingError("the address index is being loaded");
       },
     },
-    onStored: (rows) => recordRows(rows, sightings, catalogue),
+    record: (rows) => recordRows(rows, sightings, catalogue),
   };
 }
 

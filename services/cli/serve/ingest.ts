@@ -17,7 +17,7 @@ export async function openIngest(
   context: ServiceContext,
   clients: Pick<Clients, "polling" | "inserts">,
   { catalogue, retentionDays, sensors, access }: Caches,
-  index: Pick<OpenAddressIndex, "onStored"> | undefined,
+  index: Pick<OpenAddressIndex, "record"> | undefined,
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
   const { settings, log, metrics, closeStack } = context;
@@ -41,7 +41,7 @@ export async function openIngest(
     kafka: settings.kafka,
     hpfeeds: settings.hpfeeds,
     rows,
-    onStored: index?.onStored,
+    index,
     metrics,
     log,
     now: Date.now,

@@ -1,5 +1,5 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
+import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import type { Content } from "./content.ts";
 import type { Sensor } from "./fleet.ts";
 import { placeIn } from "./places.ts";

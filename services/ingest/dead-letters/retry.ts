@@ -1,16 +1,16 @@
 import type { StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import type { IncomingRecord, RejectedRecord, Sink } from "../record.ts";
-import { type ValidationOptions, validateBatch } from "../validate.ts";
+import { type BatchOptions, ingestBatch } from "../pipeline.ts";
+import type { IncomingRecord, RejectedRecord } from "../record.ts";
+import { drySink } from "../store/sink.ts";
 import type { DeadLetterSummary, OpenedDeadLetter } from "./read.ts";
 import { toRetryInput } from "./retry-input.ts";
 
 /** A record of a dead letter that is retried. */
 export type RetriedRecord = IncomingRecord & { readonly deadLetter: OpenedDeadLetter };
 
-export type RetryOptions = Omit<ValidationOptions, "right" | "sensorId"> & {
-  readonly sink: Sink<RetriedRecord>;
+export type RetryOptions = Omit<BatchOptions<RetriedRecord>, "right" | "sensorId" | "storeDeadLetters"> & {
   readonly writeRetries: (retries: readonly StoredRetry[]) => Promise<void>;
   /** Store also what its sender was not permitted to write. */
   readonly overridePermission: boolean;
@@ -86,10 +86,11 @@ async function validateAndStore(
   records: readonly RetriedRecord[],
   { right, sensorId }: Sender,
   options: RetryOptions,
-): Promise<RejectedRecord<RetriedRecord>[]> {
-  const validated = await validateBatch(records, { ...options, right, sensorId });
-  const rejected = [...validated.rejected];
-  if (!options.dryRun) rejected.push(...(await options.sink(validated, { signal: options.signal })));
+): Promise<readonly RejectedRecord<RetriedRecord>[]> {
+  const sink = options.dryRun ? drySink : options.sink;
+  // They are dead letters already.
+  const batch = { ...options, right, sensorId, sink, storeDeadLetters: async () => {} };
+  const { rejected } = await ingestBatch(records, batch).stored;
   if (!options.overridePermission || (right === "everything" && sensorId === undefined)) return rejected;
   const notPermitted = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");
   if (notPermitted.length === 0) return rejected;

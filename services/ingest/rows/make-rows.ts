@@ -19,8 +19,6 @@ export type RowOptions = {
   readonly prepare?: ((observations: readonly Observation[]) => Promise<void>) | undefined;
   /** Adds the tags of rules to those that the sender named. */
   readonly assignTags?: ((observation: Observation, tagIds: readonly string[]) => AssignedTags) | undefined;
-  /** Called before it waits for another machine. */
-  readonly onWaiting?: (() => void) | undefined;
 };
 
 export type MadeRows = {
@@ -33,15 +31,8 @@ export type MadeRows = {
 /** Makes the rows of accepted records. */
 export async function makeRows<R extends IncomingRecord>(
   accepted: readonly AcceptedRecord<R>[],
-  {
-    sessions,
-    prepare,
-    enrich = () => {},
-    assignTags = (_observation, tagIds) => ({ tagIds }),
-    onWaiting = () => {},
-  }: RowOptions,
+  { sessions, prepare, enrich = () => {}, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
 ): Promise<MadeRows> {
-  if (prepare !== undefined) onWaiting();
   await prepare?.(accepted.map(({ valid }) => valid.observation));
   const pace = createRecordPace();
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
@@ -53,7 +44,6 @@ export async function makeRows<R extends IncomingRecord>(
       if (part !== undefined) parts.set(one, part);
     }
   }
-  if (parts.size > 0) onWaiting();
   const joined = sessions === undefined || parts.size === 0 ? undefined : await sessions.join([...parts.values()]);
   try {
     const states = new Map([...parts.keys()].map((one, index) => [one, joined?.states[index]]));

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import type { IngestedRecords } from "../pipeline.ts";
-import type { IncomingRecord } from "../record.ts";
-import { createActivityCounter } from "./counter.ts";
+import type { IncomingRecord, IngestedRecords } from "../record.ts";
+import { createSensorCounter } from "./counter.ts";
 
 const NOON = Date.parse("2026-11-20T12:00:00Z");
 const bytes = Buffer.from("{}");
@@ -38,13 +37,13 @@ function rejected(...sensors: readonly (string | undefined)[]): IngestedRecords<
 
 test("records count for their sensor and key, in the hour in which they came", () => {
   let now = NOON;
-  const counter = createActivityCounter(() => now, "run");
+  const counter = createSensorCounter(() => now, "run");
   const http = counter.of("http");
-  http.count(accepted("a", "a", "b", "a"), { keyId: "k" });
-  http.count(accepted("a"), {});
+  http.add(accepted("a", "a", "b", "a"), { keyId: "k" });
+  http.add(accepted("a"), {});
   now += 3_600_000;
-  http.count(accepted("a"), { keyId: "k" });
-  http.ignored(new Map([["own-traffic", 3]]), { keyId: "k", sensorId: "a" });
+  http.add(accepted("a"), { keyId: "k" });
+  http.addIgnored(new Map([["own-traffic", 3]]), { keyId: "k", sensorId: "a" });
   const common = { source: "http", process: "run", isRest: false, workspaceId: "" };
   const observed = { ...common, format: "observations", outcome: "accepted" };
   expect(counter.take()).toEqual([
@@ -58,7 +57,7 @@ test("records count for their sensor and key, in the hour in which they came", (
 });
 
 test("records count for the workspace whose personal data they are, or to which their key is bound", () => {
-  const counter = createActivityCounter(() => NOON, "run");
+  const counter = createSensorCounter(() => NOON, "run");
   const kafka = counter.of("kafka");
   const [own, shared, other] = accepted("a", "a", "b").accepted;
   if (own === undefined || shared === undefined || other === undefined) throw new Error("three were made");
@@ -67,12 +66,12 @@ test("records count for the workspace whose personal data they are, or to which 
     const observation = { ...one.valid.observation, ...personal };
     return { ...one, valid: { ...one.valid, observation } };
   };
-  kafka.count({ rejected: [], accepted: [inTeam(own), shared, inTeam(other), inTeam(own)] }, { right: "everything" });
-  kafka.count(rejected("a"), { right: "everything" });
-  counter.of("http").count(rejected("a"), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
+  kafka.add({ rejected: [], accepted: [inTeam(own), shared, inTeam(other), inTeam(own)] }, { right: "everything" });
+  kafka.add(rejected("a"), { right: "everything" });
+  counter.of("http").add(rejected("a"), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
   counter
     .of("http")
-    .ignored(new Map([["header", 2]]), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
+    .addIgnored(new Map([["header", 2]]), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
   const counts = counter
     .take()
     .map(({ source, workspaceId, sensorId, outcome, records }) => [source, workspaceId, sensorId, outcome, records]);
@@ -87,21 +86,21 @@ test("records count for the workspace whose personal data they are, or to which 
 });
 
 test("a count grows on after it was stored, so that the largest is the count", () => {
-  const counter = createActivityCounter(() => NOON);
+  const counter = createSensorCounter(() => NOON);
   const kafka = counter.of("kafka");
-  kafka.count(accepted("a", "a"), {});
+  kafka.add(accepted("a", "a"), {});
   expect(counter.take().map(({ records }) => records)).toEqual([2]);
-  kafka.count(accepted("a"), {});
+  kafka.add(accepted("a"), {});
   expect(counter.take().map(({ records }) => records)).toEqual([3]);
 });
 
 test("names that a sender makes up are bounded, count together, and take no other key's place", () => {
-  const counter = createActivityCounter(() => NOON);
+  const counter = createSensorCounter(() => NOON);
   const http = counter.of("http");
   const names = (prefix: string) => Array.from({ length: 5_000 }, (_, index) => `${prefix}${index}`);
-  http.count(rejected(...names("rubbish")), { keyId: "hostile" });
-  http.count(accepted(...names("made-up")), { keyId: "hostile" });
-  http.count(accepted("honest"), { keyId: "other" });
+  http.add(rejected(...names("rubbish")), { keyId: "hostile" });
+  http.add(accepted(...names("made-up")), { keyId: "hostile" });
+  http.add(accepted("honest"), { keyId: "other" });
   const entries = counter.take();
   const sum = (outcome: string, isRest: boolean) =>
     entries
@@ -113,10 +112,10 @@ test("names that a sender makes up are bounded, count together, and take no othe
 });
 
 test("the log's line says who sent most of what was rejected", () => {
-  const counter = createActivityCounter(() => NOON);
+  const counter = createSensorCounter(() => NOON);
   const http = counter.of("http");
-  http.count(rejected("a", "b", "b"), { keyId: "k" });
-  http.count(rejected(undefined), { keyId: "l", sensorId: "cellar" });
+  http.add(rejected("a", "b", "b"), { keyId: "k" });
+  http.add(rejected(undefined), { keyId: "l", sensorId: "cellar" });
   expect(counter.hasRejected()).toBe(true);
   expect(counter.takeOutcomes().rejected).toEqual([
     { source: "http", keyId: "k", sensorId: "b", outcome: "not-json", records: 2 },
@@ -128,10 +127,10 @@ test("the log's line says who sent most of what was rejected", () => {
 });
 
 test("the log's line says how many were accepted, and why others were ignored", () => {
-  const counter = createActivityCounter(() => NOON);
-  counter.of("http").count(accepted("a", "b"), { keyId: "k" });
-  counter.of("http").ignored(new Map([["own-traffic", 3]]), { keyId: "k" });
-  counter.of("kafka").ignored(
+  const counter = createSensorCounter(() => NOON);
+  counter.of("http").add(accepted("a", "b"), { keyId: "k" });
+  counter.of("http").addIgnored(new Map([["own-traffic", 3]]), { keyId: "k" });
+  counter.of("kafka").addIgnored(
     new Map([
       ["own-traffic", 1],
       ["answer", 2],

@@ -3,22 +3,21 @@ import type { ActivityRow } from "@noisefloor/clickhouse/tables/sensor-activity.
 import type { PublishRight, Sender } from "@noisefloor/domain/access/publishing.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { sumOf } from "../formats/ignored.ts";
-import type { IngestedRecords } from "../pipeline.ts";
-import type { IncomingRecord } from "../record.ts";
+import type { IncomingRecord, IngestedRecords } from "../record.ts";
 
 /**
  * How many sensors of one key, or of one source without keys, are counted by name a day; the others are counted as one.
  * Names come from senders, who may make up a new one for each record. Records that were rejected get fewer, or a sender
  * of rubbish would leave no place for the sensors whose records are stored.
  */
-const MOST_SENSORS = 1_000;
-const MOST_REJECTED_SENSORS = 100;
+const MAX_SENSORS = 1_000;
+const MAX_REJECTED_SENSORS = 100;
 const OBSERVATIONS = "observations";
 
 /** Counts what became of the records of one source, by key and sensor. */
-export type SourceActivity = {
-  count(records: IngestedRecords<IncomingRecord>, sender: Partial<Sender>): void;
-  ignored(counts: ReadonlyMap<string, number>, sender: Partial<Sender>): void;
+export type SourceCounts = {
+  add(records: IngestedRecords<IncomingRecord>, sender: Partial<Sender>): void;
+  addIgnored(counts: ReadonlyMap<string, number>, sender: Partial<Sender>): void;
 };
 
 /** What became of the records of all sources in a time. Their sum is what was read. */
@@ -31,8 +30,8 @@ export type Outcomes = {
 
 export type RejectedBySensor = Pick<ActivityRow, "source" | "keyId" | "sensorId" | "outcome" | "records">;
 
-export type ActivityCounter = {
-  of(source: string): SourceActivity;
+export type SensorCounter = {
+  of(source: string): SourceCounts;
   /** The counts that have grown since they were taken last. One that could not be stored is given back. */
   take(): readonly Entry[];
   giveBack(entries: readonly Entry[]): void;
@@ -51,7 +50,7 @@ type Named = Pick<ActivityRow, "workspaceId" | "sensorId">;
 type Places = { readonly sensors: Set<string>; readonly entries: Map<string, Entry> };
 
 /** @param now milliseconds since 1970 UTC. */
-export function createActivityCounter(now: () => number, run: string = randomUUID()): ActivityCounter {
+export function createSensorCounter(now: () => number, run: string = randomUUID()): SensorCounter {
   let places = new Map<string, Places>();
   let [day, hour] = [0, 0];
   let grown = new Set<Entry>();
@@ -75,7 +74,7 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
   };
   const entryOf = (source: string, keyId: string, named: Named, format: string, outcome: string): Entry => {
     const { sensors, entries } = placesOf(source, keyId);
-    const limit = outcome === "accepted" ? MOST_SENSORS : MOST_REJECTED_SENSORS;
+    const limit = outcome === "accepted" ? MAX_SENSORS : MAX_REJECTED_SENSORS;
     const place = `${named.workspaceId}\n${named.sensorId}`;
     const isRest = place !== "\n" && !sensors.has(place) && sensors.size >= limit;
     if (place !== "\n" && !isRest) sensors.add(place);
@@ -93,7 +92,7 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
 
   return {
     of(source) {
-      const add = (keyId: string, named: Named, format: string, outcome: string, records: number, at: number) => {
+      const addTo = (keyId: string, named: Named, format: string, outcome: string, records: number, at: number) => {
         const entry = entryOf(source, keyId, named, format, outcome);
         entry.records += records;
         entry.lastAt = Math.max(entry.lastAt, at);
@@ -101,27 +100,27 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
         return entry;
       };
       return {
-        count({ accepted, rejected: refused }, { keyId = "", sensorId: ofKey = "", right }) {
+        add({ accepted, rejected: refused }, { keyId = "", sensorId: ofKey = "", right }) {
           const at = now();
           turn(at);
           for (const { format, workspaceId, sensors } of countBySensor(accepted)) {
             for (const [sensorId, records] of sensors) {
-              add(keyId, { workspaceId, sensorId }, format, "accepted", records, at);
+              addTo(keyId, { workspaceId, sensorId }, format, "accepted", records, at);
               unlogged.accepted += records;
             }
           }
           const workspaceId = workspaceOf(right);
           for (const { sensorId = ofKey, record, rejection } of refused) {
-            const entry = add(keyId, { workspaceId, sensorId }, record.format ?? "", rejection.reason, 1, at);
+            const entry = addTo(keyId, { workspaceId, sensorId }, record.format ?? "", rejection.reason, 1, at);
             rejected.set(entry, (rejected.get(entry) ?? 0) + 1);
           }
         },
-        ignored(counts, { keyId = "", sensorId = "", right }) {
+        addIgnored(counts, { keyId = "", sensorId = "", right }) {
           const at = now();
           turn(at);
           for (const [reason, records] of counts) unlogged.ignored[reason] = (unlogged.ignored[reason] ?? 0) + records;
           const records = sumOf(counts);
-          if (records > 0) add(keyId, { workspaceId: workspaceOf(right), sensorId }, "", "ignored", records, at);
+          if (records > 0) addTo(keyId, { workspaceId: workspaceOf(right), sensorId }, "", "ignored", records, at);
         },
       };
     },
@@ -160,6 +159,7 @@ function countBySensor(accepted: IngestedRecords<IncomingRecord>["accepted"]): r
   const groups: Group[] = [];
   let group: Group | undefined;
   for (const { valid, record } of accepted) {
+    if (record.isCounted) continue;
     const { format = OBSERVATIONS } = record;
     const { sensor_id: sensorId, workspace_id: workspaceId = "" } = valid.observation;
     if (group?.format !== format || group.workspaceId !== workspaceId) {

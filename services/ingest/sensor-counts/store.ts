@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Logger } from "pino";
-import type { ActivityCounter } from "./counter.ts";
+import type { SensorCounter } from "./counter.ts";
 
 const FLUSH_MS = 10_000;
 const PER_INSERT = { items: 20_000, bytes: Number.POSITIVE_INFINITY };
@@ -13,7 +13,7 @@ const FLUSHES_PER_LINE = 6;
 /** One line says whose records were rejected, however many senders there are. */
 const LOGGED_SENDERS = 5;
 
-export type StoredActivity = {
+export type StoredCounts = {
   flush(): Promise<void>;
   /** Stores the last counts. */
   close(): Promise<void>;
@@ -23,12 +23,12 @@ export type StoredActivity = {
  * Stores the counts by sensor every ten seconds and at the end, so that they cost no batch an insert of its own. While
  * the store is away the counts stay in memory.
  */
-export function storeActivity(
-  counter: ActivityCounter,
+export function storeSensorCounts(
+  counter: SensorCounter,
   client: ClickHouseClient,
   log: Pick<Logger, "warn" | "info">,
   flushMs: number = FLUSH_MS,
-): StoredActivity {
+): StoredCounts {
   let isFailing = false;
   const store = async () => {
     const taken = counter.take();

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FailureKind, failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/client/errors.ts";
-import type { SinkOptions } from "../record.ts";
+import { failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/client/errors.ts";
 import { retry } from "../retry.ts";
 
 /**
@@ -18,11 +17,10 @@ export type InsertQueue<Row> = {
    * Resolves when every row is either stored or rejected for its data, with the latter. Rejects with the server's error
    * when that is neither: then any of the rows may or may not be stored.
    * @param bytes about how much memory the rows take.
+   * @param signal aborted when the caller no longer waits: rows that are not sent yet are dropped.
    */
-  store(rows: readonly Row[], bytes: number, options?: SinkOptions): Promise<readonly RejectedRow[]>;
+  store(rows: readonly Row[], bytes: number, signal?: AbortSignal): Promise<readonly RejectedRow[]>;
 };
-
-export type OnInsert = (rows: number, seconds: number, outcome: "stored" | FailureKind) => void;
 
 export type InsertQueueOptions<Row> = {
   readonly insert: Insert<Row>;
@@ -32,15 +30,13 @@ export type InsertQueueOptions<Row> = {
   readonly intervalMs: number;
   /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. A running insert goes on. */
   readonly shutdown?: AbortSignal | undefined;
-  /** Called after each insert that the server has answered. */
-  readonly onInsert?: OnInsert;
   /** Called before each retry. */
   readonly onRetry?: ((error: unknown, attempt: number) => void) | undefined;
 };
 
-/** So many rows, or bytes, are worth an insert of their own: a ClickHouse server breaks down under many small ones. */
+/** Fewer rows and bytes wait for others: a ClickHouse server breaks down under many small inserts. */
 const ENOUGH_ROWS = 10_000;
-const ENOUGH_BYTES = 8 * 1024 * 1024;
+const ENOUGH_BYTES = 4 * 1024 * 1024;
 /** No insert is larger, unless a single call's rows are. */
 const MAX_ROWS = 200_000;
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -54,7 +50,6 @@ type Pending<Row> = {
   readonly rows: readonly Row[];
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
-  readonly hasMore: boolean;
   readonly resolve: (rejected: readonly RejectedRow[]) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -73,7 +68,6 @@ export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<
   shutdown.addEventListener("abort", () => linger.abort(), { once: true });
 
   const hasEnough = () =>
-    pending.some(({ hasMore }) => hasMore) ||
     pending.reduce((sum, { rows }) => sum + rows.length, 0) >= ENOUGH_ROWS ||
     pending.reduce((sum, { bytes }) => sum + bytes, 0) >= ENOUGH_BYTES;
 
@@ -93,7 +87,7 @@ export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<
   };
 
   return {
-    store(rows, bytes, { signal, hasMore = false } = {}) {
+    store(rows, bytes, signal) {
       if (rows.length === 0) return Promise.resolve([]);
       return new Promise((resolve, reject) => {
         const onAbort = () => {
@@ -107,7 +101,6 @@ export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<
           rows,
           bytes,
           signal,
-          hasMore,
           resolve(rejected) {
             done();
             resolve(rejected);
@@ -256,21 +249,9 @@ async function assertSomeRowsInsert<Row>(
 /** Retries under one token: an attempt whose answer was lost and the next one are the same insert. */
 function insertWithRetry<Row>(
   rows: readonly Row[],
-  { insert, retryForMs, onInsert = () => {}, onRetry, signal }: InsertOptions<Row>,
+  { insert, retryForMs, onRetry, signal }: InsertOptions<Row>,
   isTransient?: (error: unknown) => boolean,
 ): Promise<void> {
   const token = randomUUID();
-  const attempt = async () => {
-    const start = performance.now();
-    const onEnd = (outcome: "stored" | FailureKind) =>
-      onInsert(rows.length, (performance.now() - start) / 1_000, outcome);
-    try {
-      await insert(rows, token);
-    } catch (error) {
-      onEnd(failureKind(error));
-      throw error;
-    }
-    onEnd("stored");
-  };
-  return retry(attempt, { forMs: retryForMs, signal, onRetry, ...(isTransient && { isTransient }) });
+  return retry(() => insert(rows, token), { forMs: retryForMs, signal, onRetry, ...(isTransient && { isTransient }) });
 }

@@ -2,44 +2,13 @@ import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@noisefloor/clickhouse/client/connect.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import type { IncomingRecord, Sink } from "../record.ts";
-import { makeRows, type RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
-import { boundDetail } from "../validate.ts";
 import { ENCODED_COLUMNS } from "./columns.ts";
 import { blockEncoder } from "./encode-blocks.ts";
 import type { RowEncoder } from "./encode-rows.ts";
-import type { Insert, InsertQueue } from "./insert-queue.ts";
+import type { Insert } from "./insert-queue.ts";
 
-/** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
-export function clickhouseSink<R extends IncomingRecord>(
-  queue: InsertQueue<ObservationRow>,
-  rowOptions: RowOptions = {},
-): Sink<R> {
-  return async ({ accepted }, options = {}) => {
-    const bytes = accepted.reduce((sum, { record }) => sum + record.bytes.length, 0);
-    const { rows, release } = await makeRows(accepted, { ...rowOptions, onWaiting: options.onWaiting });
-    try {
-      options.signal?.throwIfAborted();
-      const distinct = [...new Set(rows)];
-      const rejected = new Map<ObservationRow | undefined, string>();
-      const stored = queue.store(distinct, bytes, options);
-      options.onWaiting?.();
-      for (const { index, detail } of await stored) rejected.set(distinct[index], detail);
-      if (rejected.size === 0) return [];
-      return accepted.flatMap(({ record, valid }, index) => {
-        const detail = rejected.get(rows[index]);
-        if (detail === undefined) return [];
-        const rejection = boundDetail({ reason: "rejected-by-store", detail });
-        return [{ record, rejection, sensorId: valid.observation.sensor_id }];
-      });
-    } finally {
-      release();
-    }
-  };
-}
-
-/** A sender waits for so few rows, and they are stored in tens of milliseconds. */
+/** A sender waits for an insert of at most this size, which takes tens of milliseconds. */
 const URGENT_ROWS = 1_000;
 /**
  * Large queries pause for it, for a little at a time. Most of its time goes into the views, which run side by side:
@@ -55,7 +24,7 @@ export function insertObservations(client: ClickHouseClient, assertSpace?: () =>
   return insertEncoded(client, blockEncoder(), assertSpace);
 }
 
-/** The same of anything that an encoder makes rows of. */
+/** Inserts whatever an encoder makes rows of. */
 export function insertEncoded<Row>(
   client: ClickHouseClient,
   encoder: RowEncoder<Row>,

@@ -25,13 +25,13 @@ export function openInsertQueue<Row extends WithSource>(
   };
   let opened: Promise<InsertQueue<Row>> | undefined;
   return {
-    async store(rows, bytes, options) {
+    async store(rows, bytes, signal) {
       opened ??= retry(openAll, retrying);
       const queue = await opened.catch((error: unknown) => {
         opened = undefined;
         throw error;
       });
-      return queue.store(rows, bytes, options);
+      return queue.store(rows, bytes, signal);
     },
   };
 }
@@ -46,13 +46,13 @@ function queueByAddress<Row extends WithSource>(
   indexOf: (address: number) => number,
 ): InsertQueue<Row> {
   return {
-    async store(rows, bytes, options) {
+    async store(rows, bytes, signal) {
       const parts = partition(rows, indexOf);
       const stored = [...parts].map(async ([at, indexes]) => {
         const queue = queues[at];
         if (queue === undefined) throw new RangeError(`there is no queue ${at}`);
         const own = indexes.flatMap((index) => rows[index] ?? []);
-        const rejected = await queue.store(own, Math.ceil((bytes * own.length) / rows.length), options);
+        const rejected = await queue.store(own, Math.ceil((bytes * own.length) / rows.length), signal);
         return rejected.map(({ index, detail }): RejectedRow => ({ index: indexes[index] ?? 0, detail }));
       });
       // Each part is waited for, also after one has failed: none may still be on its way when the caller goes on.

@@ -1,5 +1,5 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
+import { DATA_CODES, failureKind, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { type ObservationRow, toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
@@ -39,12 +39,20 @@ const rows = (from: number, to: number) => Array.from({ length: to - from }, (_,
 
 function queueOf(options: Partial<InsertQueueOptions<ObservationRow>> = {}) {
   const inserts: { rows: number; outcome: string }[] = [];
-  const queue = insertQueue({
-    insert: insertObservations(world.client),
+  const { insert = insertObservations(world.client) } = options;
+  const queue = insertQueue<ObservationRow>({
     retryForMs: 30_000,
     intervalMs: 0,
-    onInsert: (count, _seconds, outcome) => inserts.push({ rows: count, outcome }),
     ...options,
+    async insert(values, token) {
+      try {
+        await insert(values, token);
+      } catch (error) {
+        inserts.push({ rows: values.length, outcome: failureKind(error) });
+        throw error;
+      }
+      inserts.push({ rows: values.length, outcome: "stored" });
+    },
   });
   return { queue, inserts };
 }
@@ -134,11 +142,11 @@ test("after a while without rows the first do not wait; those soon after them wa
   expect(performance.now() - start).toBeGreaterThanOrEqual(490);
 });
 
-test("rows that more rows follow do not wait for others", async () => {
+test("enough bytes of rows do not wait for others", async () => {
   const { queue } = queueOf({ intervalMs: 3_600_000 });
   await queue.store(rows(0, 10), 0);
-  const waiting = queue.store(rows(10, 20), 0);
-  expect(await Promise.all([waiting, queue.store(rows(20, 30), 0, { hasMore: true })])).toEqual([[], []]);
+  const waiting = queue.store(rows(10, 20), 1024 * 1024);
+  expect(await Promise.all([waiting, queue.store(rows(20, 30), 3 * 1024 * 1024)])).toEqual([[], []]);
   expect((await stored())?.raw).toBe(30);
 });
 
@@ -279,9 +287,9 @@ test("rows whose callers have gone are dropped, whether they wait in the queue o
     retryForMs: Number.POSITIVE_INFINITY,
   });
   const lost = new AbortController();
-  const first = queue.store(rows(0, 10), 0, { signal: lost.signal });
+  const first = queue.store(rows(0, 10), 0, lost.signal);
   await eventually(async () => expect(inserts.length).toBeGreaterThan(1));
-  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, { signal: lost.signal })]);
+  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, lost.signal)]);
   lost.abort(new Error("the partition is needed elsewhere"));
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(inserts.every(({ rows: count }) => count === 10)).toBe(true);

@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReapplyCommandOptions, runTagsReapply } from "@noisefloor/cli/commands/tags/reapply.ts";
-import { directSink } from "@noisefloor/cli/direct-sink.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";
+import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { RulesInUse } from "@noisefloor/ingest/tagging/reapply/decide.ts";
@@ -71,9 +71,9 @@ async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly
     retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
-    sink: directSink(to.client, { retryForMs: 0, rows }),
+    sink: observationSink(to.client, { retryForMs: 0, rows }),
     storeDeadLetters: async () => {},
-  });
+  }).stored;
   expect(rejected).toEqual([]);
 }
 

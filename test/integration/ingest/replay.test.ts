@@ -7,12 +7,15 @@ import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
+import { fileDeadLetter } from "@noisefloor/ingest/sources/file/dead-letters.ts";
 import { openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
-import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
+import { newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/sources/file/source.ts";
+import { drySink } from "@noisefloor/ingest/store/sink.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observationLine as line } from "../../support/builders/observation.ts";
 import { PLAIN } from "../../support/ingest/decode.ts";
+import { noCounts } from "../../support/ingest/no-counts.ts";
 import { readBackDeadLetters, readBackObservations } from "../../support/oracle/replayed-records.ts";
 import { atVolume } from "../../support/volume.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
@@ -53,6 +56,7 @@ async function replayFiles(
       rate: options.rate,
       sink: storingIn(world.client),
       storeDeadLetters,
+      counts: noCounts,
     },
   );
   await dispose();
@@ -173,7 +177,8 @@ test("a batch is bounded by its bytes, too: long lines do not fill the memory", 
     retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
-    sink: async () => [],
+    sink: drySink,
+    counts: noCounts,
     storeDeadLetters: async (rejected) => void batches.push(rejected.length * bytes.length),
   });
   expect(summary).toMatchObject({ read: 40, accepted: 0, rejected: 40 });
@@ -225,6 +230,7 @@ test("a replay that is stopped has stored all records that it had read", async (
     stop: stopping.signal,
     sink: storingIn(world.client),
     storeDeadLetters,
+    counts: noCounts,
   });
   expect(summary.read).toBeGreaterThanOrEqual(30_000);
   expect(summary).toMatchObject({ accepted: summary.read, rejected: 0 });

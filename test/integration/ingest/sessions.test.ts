@@ -157,7 +157,7 @@ test("of two states of a session that one insert has, the later one is continued
       now: () => NOW,
       sink,
       storeDeadLetters: async () => {},
-    });
+    }).stored;
   };
   const id = (index: number) => `at-once-${index}`;
   const sessions = Array.from({ length: 20 }, (_, index) => `45.83.65.${index}`);

@@ -51,8 +51,11 @@ function consumerOf(handle?: HandleBatch) {
     { ...kafka, fromBeginning: true, onRestart: () => void restarts++ },
     silent,
   );
-  const start = () =>
-    consumer.start(handle ?? (async ({ messages }) => void seen.push(...messages.map(({ value }) => String(value)))));
+  const record: HandleBatch = async ({ messages }) => {
+    seen.push(...messages.map(({ value }) => String(value)));
+    return { taken: messages.length, stored: Promise.resolve() };
+  };
+  const start = () => consumer.start(handle ?? record);
   return { consumer, start, seen, restarts: () => restarts };
 }
 
@@ -121,7 +124,7 @@ test("a prepared batch that fails while the consumer restarts is delivered again
     // The library does not retry this one.
     throw new kafkajs.KafkaJSNumberOfRetriesExceeded(lostConnection, { retryCount: 0, retryTime: 0 });
   });
-  handled[0]?.batch.onPrepared();
+  handled[0]?.prepare();
   await eventually(async () => expect(crashes).toBe(1));
   await eventually(async () => expect(await membersOf(kafka)).toBe(0));
   handled[0]?.end(lostConnection);

@@ -26,8 +26,7 @@ async function prepareFirst() {
   onTestFinished(held.stop);
   await eventually(async () => expect(held.texts()).toEqual(["first"]));
   const first = at(held.handled, 0);
-  expect(first.batch.hasMore).toBe(true);
-  first.batch.onPrepared();
+  first.prepare();
   return { ...held, first };
 }
 

@@ -19,6 +19,7 @@ async function member(kafka: KafkaSettings, instanceId: string | undefined) {
   const consumer = kafkaConsumer(kafka.connection, options, log);
   await consumer.start(async ({ messages }) => {
     received.push(...messages.map(({ value }) => String(value)));
+    return { taken: messages.length, stored: Promise.resolve() };
   });
   await eventually(async () => expect(consumer.isAlive()).toBe(true));
   return { consumer, received, rebalances: () => logged.filter((line) => line.includes("rebalancing")).length };

@@ -22,6 +22,7 @@ async function readAll(): Promise<string[]> {
   const consumer = kafkaConsumer(kafka.connection, { ...kafka, groupId, fromBeginning: true }, silent);
   await consumer.start(async ({ messages }) => {
     for (const { value, damage } of messages) seen.push(damage ?? String(value?.subarray(0, 20)));
+    return { taken: messages.length, stored: Promise.resolve() };
   });
   onTestFinished(() => consumer.stop());
   await eventually(async () => expect(await committedOffsets({ ...kafka, groupId })).toEqual(await endOffsets(kafka)));

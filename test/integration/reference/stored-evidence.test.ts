@@ -1,7 +1,7 @@
 import { type FingerprintsOptions, runFingerprints } from "@noisefloor/cli/commands/fingerprints.ts";
 import { runTagsExplainAddress } from "@noisefloor/cli/commands/tags/explain-address.ts";
-import { directSink } from "@noisefloor/cli/direct-sink.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
 import { seeded } from "../../support/builders/random.ts";
@@ -102,9 +102,9 @@ test("of each tag of an address one can ask whether a rule or a sender gave it, 
       retentionDays: () => RETENTION_DAYS,
       right: "everything",
       now: () => NOW,
-      sink: directSink(world.client, { retryForMs: 0, rows }),
+      sink: observationSink(world.client, { retryForMs: 0, rows }),
       storeDeadLetters: async () => {},
-    });
+    }).stored;
   };
   await store(1, ["named", "both"]);
   await store(5, []);

@@ -50,7 +50,7 @@ export function ingestOf(
     log: silent,
     now,
     // Only at the stop: an intake that a test leaves would write into the next test's database.
-    activityFlushMs: 86_400_000,
+    sensorCountsFlushMs: 86_400_000,
     ...more,
   });
 }

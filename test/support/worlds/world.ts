@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { directSink } from "@noisefloor/cli/direct-sink.ts";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
@@ -14,10 +13,12 @@ import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
-import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
-import type { IncomingRecord, Sink } from "@noisefloor/ingest/record.ts";
+import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
+import { requestDeadLetter } from "@noisefloor/ingest/sources/http/dead-letters.ts";
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";
-import { requestDeadLetter } from "@noisefloor/ingest/sources/http/source.ts";
+import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
+import type { Sink } from "@noisefloor/ingest/store/sink.ts";
 import type { LookupCaches } from "@noisefloor/query/address/store-lookup.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
@@ -45,7 +46,9 @@ export type World = {
   /** Adds the query interface to another application over the same store. */
   register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
-  store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
+  store(
+    observations: readonly Record<string, unknown>[],
+  ): Promise<{ accepted: number; rejected: readonly RejectedRecord<RequestRecord>[] }>;
   addTags(tags: readonly Tag[]): Promise<void>;
   /** Imports lists of benign services or actors, as of now or of `at`; they show in answers when it resolves. */
   replaceNetworks(
@@ -116,7 +119,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     sensors,
     app,
     register,
-    store(observations) {
+    async store(observations) {
       const records = observations.map(
         (observation, index): RequestRecord => ({
           bytes: Buffer.from(JSON.stringify(observation)),
@@ -127,14 +130,15 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
         }),
       );
       stored++;
-      return ingestBatch(records, {
+      const { accepted, rejected } = await ingestBatch(records, {
         catalogue,
         retentionDays: () => retentionDays,
         right: "everything",
         now,
         sink: storingIn(client),
-        storeDeadLetters: (rejected) => deadLetters(rejected.map(requestDeadLetter)),
-      });
+        storeDeadLetters: (bad) => deadLetters(bad.map(requestDeadLetter)),
+      }).stored;
+      return { accepted: accepted.length, rejected };
     },
     async addTags(tags) {
       await writeTags(client, tags, Date.now());
@@ -181,8 +185,8 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
 }
 
 /** A sink that inserts immediately and retries nothing. */
-export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
-  return directSink(client, { retryForMs: 0 });
+export function storingIn(client: ClickHouseClient): Sink {
+  return observationSink(client, { retryForMs: 0 });
 }
 
 /** A tag with a slug and an intention; all other members have defaults. */

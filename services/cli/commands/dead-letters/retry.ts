@@ -3,7 +3,7 @@ import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.
 import { countDeadLettersBy, type DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import { type OpenedDeadLetter, openDeadLetters, openDeadLettersById } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
-import { directSink } from "../../direct-sink.ts";
+import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
@@ -107,7 +107,7 @@ async function withRetry(
         overridePermission,
         dryRun,
         signal,
-        sink: directSink(client, { retryForMs: 60_000, rows: making.rows }),
+        sink: observationSink(client, { retryForMs: 60_000, rows: making.rows }),
         writeRetries: (retries) => writeRetries(client, retries),
       }),
     );

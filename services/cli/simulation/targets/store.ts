@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { countSimulated } from "@noisefloor/clickhouse/tables/simulated-activity.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import { directSink } from "../../direct-sink.ts";
+import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import { openRows } from "../../row-options.ts";
@@ -22,16 +22,17 @@ export async function storeTarget(context: CommandContext, { client }: Store): P
   closeStack.add(stop);
   const { assertSpace, ...disk } = await openDiskGuard(client, { floorBytes: context.settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
-  const sink = directSink(client, { retryForMs: RETRY_FOR_MS, assertSpace, rows });
+  const sink = observationSink(client, { retryForMs: RETRY_FOR_MS, assertSpace, rows });
   const counted = countingSensors(client);
   closeStack.add(counted.finish);
   return {
     ...{ verb: "stored", maxBatch: 50_000, concurrent: 2 },
     async send(observations) {
       const accepted = observations.map((one) => toAccepted(one, catalogue));
-      const rejected = await sink({ accepted, rejected: [] });
+      const prepared = await sink(accepted);
+      const refused = await prepared.store();
       await counted.add(observations);
-      return accepted.length - rejected.length;
+      return accepted.length - refused.size;
     },
     close: closeStack.closeAll,
   };

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import type { AcceptedRecord, IncomingRecord } from "@noisefloor/ingest/types.ts";
+import type { AcceptedRecord, IncomingRecord } from "@noisefloor/ingest/record.ts";
 
 /** Where simulated observations go. */
 export type SimulationTarget = {

@@ -197,7 +197,7 @@ function opensArray(bytes: Buffer, start: number, lineEnd: number): boolean | un
 }
 
 /** Whether an object may begin on the line on which another one ends. */
-export function holdsPair(bytes: Buffer): boolean {
+function holdsPair(bytes: Buffer): boolean {
   for (let end = bytes.indexOf(CLOSE_BRACE); end >= 0; end = bytes.indexOf(CLOSE_BRACE, end + 1)) {
     let next = end + 1;
     while (bytes[next] !== NEWLINE && isSpace(bytes[next])) next++;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mostRecordsIn, parseRecord, splitMessage, splitPayload } from "./split.ts";
+import { parseRecord, splitMessage, splitPayload } from "./split.ts";
 
 const NO_LIMIT = 1_000_000;
 
@@ -167,42 +167,5 @@ describe("a record", () => {
 
   test.each(["{", "{'a':1}", "undefined", "NaN", '{"a":1}{"b":2}', "\ufeff{}"])("%j is no JSON", (record) => {
     expect(parse(record)).toBe("not-json");
-  });
-});
-
-describe("the records of a message are counted without splitting it", () => {
-  const most = (payload: string) => mostRecordsIn(Buffer.from(payload));
-
-  test("exactly, in lines and in an array, up to the limit", () => {
-    expect([most(""), most("{}"), most('{"a":1,"b":2}'), most("1\n2\n3")]).toEqual([1, 1, 1, 3]);
-    expect(most(' [{"a":1,"b":[2,3]},"\\",\\\\", [4,5]] ')).toBe(3);
-    expect([most("1\n".repeat(5_000)), most(`\ufeff [${repeated("1", 5_000).join()}]`)]).toEqual([1_000, 1_000]);
-  });
-
-  test("never fewer than splitting gives", () => {
-    fc.assert(
-      fc.property(fc.array(element, { minLength: 1 }), (elements) => {
-        expect(most(`[${elements.join()}]`)).toBe(elements.length);
-      }),
-    );
-    const pieces = fc.array(
-      fc.oneof(
-        element,
-        whiteSpace,
-        fc.constantFrom("[", "]", ",", "\n", "{\n}", "{}", '{"hits":{"hits":[', "\0", "\ufeff"),
-      ),
-    );
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          pieces.map((parts) => parts.join("")),
-          pieces.map((parts) => `[${parts.join()}]`),
-        ),
-        (text) => {
-          const parts = splitMessage(Buffer.from(text));
-          expect(most(text)).toBeGreaterThanOrEqual("reason" in parts ? 1 : parts.length);
-        },
-      ),
-    );
   });
 });

@@ -1,13 +1,11 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE } from "@noisefloor/domain/observation/schema.ts";
 import { runInTurns } from "@noisefloor/domain/time/own-turn.ts";
-import { countElements, countValues } from "./count-elements.ts";
-import { createCutState, cutting, holdsPair, skipPadding } from "./cut.ts";
+import { createCutState, cutting, skipPadding } from "./cut.ts";
 import { parseJson, rejectOversize } from "./parse.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "./scan.ts";
-import { skipSpace, skipSpaceBack } from "./tokens.ts";
+import { skipSpaceBack } from "./tokens.ts";
 
-const NEWLINE = 0x0a;
 const OPEN_BRACKET = 0x5b;
 /** How lines of a kernel's log begin: `[12345.678901]`, `[Fri Nov 20 14:03:09 2026]`. */
 const KERNEL_TIME = /^\[(?: *\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] /;
@@ -39,24 +37,6 @@ export function splitMessage(payload: Buffer): Buffer[] | Rejection {
 /** Splits a message of any size, and yields to the event loop during a large one. A small one needs no promise. */
 export function splitMessageInTurns(payload: Buffer): Buffer[] | Rejection | Promise<Buffer[] | Rejection> {
   return payload.length <= BYTES_AT_ONCE ? splitMessage(payload) : splitInTurns(payload, MAX_OBSERVATIONS_PER_MESSAGE);
-}
-
-/** At least as many records as `splitMessage` finds, without splitting; exactly as many when the message is JSON. */
-export function mostRecordsIn(message: Buffer): number {
-  const bytes = withoutByteOrderMark(message);
-  const start = skipSpace(bytes, 0);
-  if (bytes[start] === OPEN_BRACKET) return countElements(bytes, start, MAX_OBSERVATIONS_PER_MESSAGE);
-  let records = 1;
-  /** The first byte of a line that is no white space. */
-  let first = skipPadding(bytes, start);
-  // Several may stand on a line: objects one after the other, an array, the hits of a search answer.
-  let isOneALine = bytes[first] !== OPEN_BRACKET && !holdsPair(bytes) && !bytes.includes('"hits"');
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
-    if (++records === MAX_OBSERVATIONS_PER_MESSAGE) return records;
-    if (at >= first) first = skipPadding(bytes, at + 1);
-    if (bytes[first] === OPEN_BRACKET) isOneALine = false;
-  }
-  return isOneALine ? records : Math.min(records + countValues(bytes), MAX_OBSERVATIONS_PER_MESSAGE);
 }
 
 /** Parses one record's bytes. */

@@ -2,7 +2,7 @@ import type { SessionAddress, StoredSession } from "@noisefloor/clickhouse/table
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { type BackoffOptions, retry } from "../../retry.ts";
+import { createMutex } from "../../mutex.ts";
 import { contradicts, furtherIdOf } from "./further.ts";
 import { mergePart, type SessionPart, type SessionState, withConnection } from "./merge.ts";
 import { toSession } from "./stored.ts";
@@ -58,8 +58,8 @@ type Entry = {
 
 export function createSessions(read: ReadSessions): Sessions {
   const entries = new Map<string, Entry>();
-  /** Ends when no batch merges its records. */
-  let merging: Promise<unknown> = Promise.resolve();
+  /** While one batch merges its records and yields, no other may add its records to the same sessions. */
+  const lock = createMutex();
 
   const claim = (placings: readonly Placing[], claimed: Map<string, Entry>) => {
     const missing: [part: JoiningPart, entry: Entry][] = [];
@@ -154,13 +154,6 @@ export function createSessions(read: ReadSessions): Sessions {
     return holders.flatMap(({ state }) => state ?? []);
   };
 
-  /** One batch after the other: between the turns of one, no other may add its records to the same sessions. */
-  const mergeAlone: typeof merge = (parts, claimed) => {
-    const states = merging.then(() => merge(parts, claimed));
-    merging = states.catch(() => {});
-    return states;
-  };
-
   const release = (claimed: ReadonlyMap<string, Entry>) => {
     for (const [key, entry] of claimed) if (--entry.claims === 0) entries.delete(key);
   };
@@ -173,7 +166,8 @@ export function createSessions(read: ReadSessions): Sessions {
           parts.map((part, index) => ({ part, index })),
           claimed,
         );
-        const states = await mergeAlone(parts, claimed);
+        const unlock = await lock();
+        const states = await merge(parts, claimed).finally(unlock);
         let isReleased = false;
         return {
           states,
@@ -188,11 +182,6 @@ export function createSessions(read: ReadSessions): Sessions {
       }
     },
   };
-}
-
-/** The same sessions for a source that waits for a store that is away. */
-export function retryingSessions(sessions: Sessions, options: BackoffOptions): Sessions {
-  return { join: (parts) => retry(() => sessions.join(parts), options) };
 }
 
 /** What tells a session from all others. */

@@ -1,9 +1,6 @@
-import { hash } from "node:crypto";
-import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
-import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";
 import type { FileRecord } from "../../formats/format.ts";
-import type { IncomingRecord, RejectedRecord } from "../../record.ts";
+import type { IncomingRecord } from "../../record.ts";
 import { type RecordIds, recordIds } from "../../record-id.ts";
 import { type LogFile, type ReadFileOptions, readFile } from "./log-files.ts";
 
@@ -50,30 +47,6 @@ export async function* readRecords(
 /** Equal records that bring an id of their own are one observation, and one dead letter. */
 function ordinalIn(id: unknown): number {
   return Number(/^file:[0-9a-f]{32}\/(\d{1,10})$/.exec(String(id))?.[1] ?? 0);
-}
-
-/** Files are the operator's, who may write everywhere. */
-const OPERATOR: Sender = { right: "everything" };
-
-/**
- * The dead letter of a file's record. Its origin is the digest of its bytes, so that the same file leads to the same
- * dead letters under another name, unpacked, longer by now or by standard input. Where it stood is in its detail.
- */
-export function fileDeadLetter({ record, rejection, sensorId }: RejectedRecord<ReplayRecord>): DeadLetter {
-  const { bytes, value, ordinal = 0 } = record;
-  return {
-    source: "file",
-    origin: `sha256:${hash("sha256", bytes).slice(0, 32)}`,
-    position: ordinal + 1,
-    rejection: {
-      reason: rejection.reason,
-      detail: `${rejection.detail} (${record.origin.toWellFormed()}, record ${record.position})`,
-    },
-    sender: OPERATOR,
-    sensorId,
-    value,
-    ...toPayload(bytes),
-  };
 }
 
 /**

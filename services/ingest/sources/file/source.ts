@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
+import type { SourceCounts } from "../../sensor-counts/counter.ts";
 import type { ReplayRecord } from "./records.ts";
 
 /** A batch is no larger, unless a single record is: lines may be long, and an insert is one string in memory. */
@@ -15,8 +16,7 @@ export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal"> & {
   readonly rate?: number | undefined;
   /** After so many rejected records, and none accepted, no more are read: something is wrong with all of them. */
   readonly stopAfterRejected?: number | undefined;
-  /** Called with the records that are ignored, so that all that are read are counted. */
-  readonly onIgnored?: (reason: string, records: number) => void;
+  readonly counts: SourceCounts;
   readonly onProgress?: (summary: ReplaySummary) => void;
   /** Aborted, nothing more is read; what was read is still stored. */
   readonly stop?: AbortSignal;
@@ -75,7 +75,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
   };
   const ignore = (reason: string, records: number) => {
     count(summary.ignored, reason, records);
-    options.onIgnored?.(reason, records);
+    options.counts.addIgnored(new Map([[reason, records]]), {});
   };
   const batchOptions: BatchOptions<ReplayRecord> = {
     ...options,
@@ -83,12 +83,12 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
       const faulty = rejected.filter(isFaulty);
       if (faulty.length > 0) await options.storeDeadLetters(faulty);
     },
-    onRecords: ({ accepted, rejected }) => options.onRecords?.({ accepted, rejected: rejected.filter(isFaulty) }),
   };
   const send = async (some: readonly ReplayRecord[]) => {
-    const { accepted, rejected } = await ingestBatch(some, batchOptions);
+    const { accepted, rejected } = await ingestBatch(some, batchOptions).stored;
     const faulty = rejected.filter(isFaulty);
-    summary.accepted += accepted;
+    options.counts.add({ accepted, rejected: faulty }, {});
+    summary.accepted += accepted.length;
     summary.rejected += faulty.length;
     for (const [reason, records] of countReasons(faulty)) count(summary.reasons, reason, records);
     if (faulty.length < rejected.length) ignore(EXPIRED, rejected.length - faulty.length);

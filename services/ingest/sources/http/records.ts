@@ -7,7 +7,7 @@ import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { countIgnored, type IgnoredCounts } from "../../formats/ignored.ts";
-import { countBrackets } from "../../formats/json/count-elements.ts";
+import { countBrackets } from "../../formats/json/count-brackets.ts";
 import { splitInTurns } from "../../formats/json/split.ts";
 import { observationsFormat } from "../../formats/observations.ts";
 import type { Envelope } from "../../formats/wrapped/envelope.ts";

@@ -6,14 +6,15 @@ import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
 import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
+import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
-import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
+import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { type IgnoredCounts, sumOf } from "../../formats/ignored.ts";
 import { tpot } from "../../formats/sensors/tpot.ts";
-import { type BatchOptions, type BatchResult, countReasons, ingestBatch } from "../../pipeline.ts";
+import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
-import type { SourceActivity } from "../../sensor-counts/counter.ts";
+import type { SourceCounts } from "../../sensor-counts/counter.ts";
+import { requestDeadLetter } from "./dead-letters.ts";
 import {
   FORMAT,
   LISTED_REJECTIONS,
@@ -46,22 +47,23 @@ const STORE_TIMEOUT_MS = 120_000;
 const MEMORY_BYTES = 128 * 1024 * 1024;
 
 export type HttpIntakeOptions = SensorKeys &
-  Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "deadLettersFirst" | "storeDeadLetters"> & {
+  Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "storeDeadLetters"> & {
     readonly deadLetters: DeadLetterStore;
     /** Every format that a request may name. */
     readonly formats: readonly LogFormat[];
     readonly decode: DecodeOptions;
-    /** Called with how many records were no observations. */
-    readonly onIgnored?: ((reason: IgnoredReason, records: number) => void) | undefined;
-    /** Counts what became of the records by key and sensor. */
-    readonly activity?: SourceActivity | undefined;
+    readonly counts: SourceCounts;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;
     /** What all requests in memory may take together; 128 MiB unless given. */
     readonly memoryBytes?: number | undefined;
   };
 
-type RequestResult = BatchResult<RequestRecord> & { readonly ignored: IgnoredCounts };
+type RequestResult = {
+  readonly accepted: number;
+  readonly rejected: readonly RejectedRecord<RequestRecord>[];
+  readonly ignored: IgnoredCounts;
+};
 
 /**
  * `POST /v1/observations`, and what T-Pot and Splunk clients send: plain or gzip. Each answers only after the accepted
@@ -176,24 +178,16 @@ async function ingestRequest(
   options: HttpIntakeOptions,
 ): Promise<RequestResult> {
   const { right, sensorId } = sender;
-  const result = await ingestBatch(records, {
+  const ingested = await ingestBatch(records, {
     ...options,
     right,
     sensorId,
-    deadLettersFirst: true,
-    onRecords: (counted) => options.activity?.count(counted, sender),
-    // The signal ends only this wait: the dead letters of a stored request are stored even if the client has gone.
-    sink: (validated) => options.sink(validated, { signal }),
+    signal,
     storeDeadLetters: (rejected) => options.deadLetters(rejected.map(requestDeadLetter)),
-  });
-  for (const [reason, some] of ignored) options.onIgnored?.(reason, some);
-  options.activity?.ignored(ignored, sender);
-  return { ...result, ignored };
-}
-
-export function requestDeadLetter({ record, rejection, sensorId }: RejectedRecord<RequestRecord>): DeadLetter {
-  const { origin, position, sender, bytes, value } = record;
-  return { source: "http", origin, position, rejection, sender, sensorId, value, ...toPayload(bytes) };
+  }).stored;
+  options.counts.add(ingested, sender);
+  options.counts.addIgnored(ignored, sender);
+  return { accepted: ingested.accepted.length, rejected: ingested.rejected, ignored };
 }
 
 function toUnavailable(error: unknown): never {

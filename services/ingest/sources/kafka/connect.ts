@@ -5,7 +5,6 @@ import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
 import type { Produce, StreamConsumer } from "@noisefloor/kafka/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import type { Logger } from "pino";
-import { mostRecordsIn } from "../../formats/json/split.ts";
 import type { IngestMetrics } from "../../metrics.ts";
 import { createTopic } from "./topics.ts";
 
@@ -71,7 +70,7 @@ export async function connectTopics(
   const topics = groups.map(({ topic: name, groupId: group, ...raw }): ConsumedTopic => {
     const onRestart = () => metrics.kafkaRestarts.inc();
     const options = { topic: name, groupId: group, instanceId, sessionTimeoutMs, fromBeginning: true, onRestart };
-    return { ...raw, source: kafkaConsumer(connection, { ...options, recordsIn: mostRecordsIn }, log) };
+    return { ...raw, source: kafkaConsumer(connection, options, log) };
   });
   const lags = groups.map((group) => ({
     ...group,

@@ -2,15 +2,9 @@ import type { MessageColumns } from "@noisefloor/clickhouse/tables/dead-letters.
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";
-import type { IncomingRecord, RejectedRecord } from "../../record.ts";
+import type { RejectedRecord } from "../../record.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../../record-id.ts";
-
-/** A record that came in a Kafka message, alone or among others. */
-export type MessageRecord = IncomingRecord & {
-  readonly message: StreamMessage;
-  /** Its place in the message, from 0. */
-  readonly index: number;
-};
+import type { MessageRecord } from "./records.ts";
 
 /** The brokers decide who may write to the topic, and the HTTP intake publishes only what it has validated. */
 export const TOPIC_SENDER: Sender = { right: "everything" };

@@ -2,8 +2,11 @@ import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kaf
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { PLAIN } from "../../../../test/support/ingest/decode.ts";
+import { noCounts } from "../../../../test/support/ingest/no-counts.ts";
 import { noTags } from "../../../../test/support/ingest/no-tags.ts";
+import { sumOf } from "../../formats/ignored.ts";
 import { cowrie } from "../../formats/sensors/cowrie.ts";
+import { drySink, type Sink } from "../../store/sink.ts";
 import { type KafkaIngestOptions, startKafkaIngest } from "./source.ts";
 
 const observation = JSON.stringify({
@@ -12,12 +15,26 @@ const observation = JSON.stringify({
   source_ip: "45.0.0.1",
 });
 
-/** Passes one batch to the intake as a source does. Settles with its handler. */
+/** Passes messages to the intake as a consumer does, batch by batch. Settles when all are stored. */
 async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
+  const [handler] = await start(options);
   const { signal } = new AbortController();
-  const batch = { messages, hasMore: false, heartbeat: async () => {}, onPrepared() {}, signal };
-  for (const handler of await start(options)) await handler(batch);
+  for (let rest = messages; handler !== undefined && rest.length > 0; ) {
+    const { taken, stored } = await handler({ messages: rest, heartbeat: async () => {}, signal });
+    rest = rest.slice(taken);
+    await stored;
+  }
 }
+
+/** A sink that is called with each batch, and resolves when it is stored. */
+const sinkOf =
+  (store: (accepted: number) => Promise<void> | void): Sink =>
+  async (accepted) => ({
+    async store() {
+      await store(accepted.length);
+      return new Map();
+    },
+  });
 
 /** @returns what a source calls with each batch. */
 async function start(options: Partial<KafkaIngestOptions>): Promise<readonly HandleBatch[]> {
@@ -32,7 +49,8 @@ async function start(options: Partial<KafkaIngestOptions>): Promise<readonly Han
     catalogue: noTags,
     retentionDays: () => 90,
     now: Date.now,
-    sink: async () => [],
+    sink: drySink,
+    counts: noCounts,
     deadLetters: async () => {},
     log: pino({ level: "silent" }),
     source,
@@ -85,41 +103,12 @@ test("messages that cannot be split are stored at the same pace", async () => {
   expect([kept, mostAtOnce <= 26_000]).toEqual([30_000, true]);
 });
 
-test("when a batch is stored in parts, only the last part waits for other rows", async () => {
-  const sunk: unknown[] = [];
+test("a batch of very many records is stored, and committed, in parts", async () => {
+  const stored: number[] = [];
   await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
-    sink: async ({ accepted }, sinkOptions) => {
-      sunk.push([accepted.length, sinkOptions?.hasMore]);
-      return [];
-    },
+    sink: sinkOf((records) => void stored.push(records)),
   });
-  expect(sunk).toEqual([
-    [25_000, true],
-    [5_000, false],
-  ]);
-});
-
-test("a batch is prepared when its last part waits for the store", async () => {
-  const steps: unknown[] = [];
-  const handlers = await start({
-    sink: async ({ accepted }, { onWaiting = () => {} } = {}) => {
-      steps.push(accepted.length);
-      onWaiting();
-      steps.push("waits");
-      return [];
-    },
-  });
-  const messages = messagesOf(repeated(`${observation}\n`.repeat(1_000), 30));
-  const { signal } = new AbortController();
-  const batch = {
-    messages,
-    hasMore: true,
-    heartbeat: async () => {},
-    onPrepared: () => steps.push("prepared"),
-    signal,
-  };
-  for (const handler of handlers) await handler(batch);
-  expect(steps).toEqual([25_000, "waits", 5_000, "prepared", "waits"]);
+  expect(stored).toEqual([25_000, 5_000]);
 });
 
 test("dead letters that cannot be stored block the whole batch, and the messages behind them are not handled", async () => {
@@ -151,10 +140,14 @@ test("while records of a raw topic are decoded, others get their turn, and no re
     });
   const messages = repeated(`${line("login.failed")}\n${line("log.closed")}\n`.repeat(500), 10);
   await handle(messagesOf(messages), {
-    raw: { formats: [cowrie], decode: PLAIN, onIgnored: (_reason, records) => (ignored += records) },
-    sink: async (validated) => {
-      accepted += validated.accepted.length;
-      return [];
+    raw: { formats: [cowrie], decode: PLAIN },
+    counts: {
+      add(records) {
+        accepted += records.accepted.length;
+      },
+      addIgnored(counts) {
+        ignored += sumOf(counts);
+      },
     },
     // The first thing that validation asks for, after all is decoded.
     retentionDays: () => {
@@ -169,39 +162,53 @@ test("while records of a raw topic are decoded, others get their turn, and no re
 
 test("of the batches of several partitions, one is prepared while the one before is stored", async () => {
   const steps: string[] = [];
-  const waiting: (() => void)[] = [];
+  const prepared: (() => void)[] = [];
   const stored: (() => void)[] = [];
   const [handler] = await start({
-    sink: (_validated, { onWaiting = () => {} } = {}) => {
-      steps.push("prepared");
-      waiting.push(onWaiting);
-      return new Promise((settle) => stored.push(() => settle([])));
+    sink: async () => {
+      steps.push("prepare");
+      await new Promise<void>((settle) => prepared.push(settle));
+      return {
+        async store() {
+          await new Promise<void>((settle) => stored.push(settle));
+          return new Map();
+        },
+      };
     },
   });
   const { signal: isGood } = new AbortController();
-  const handleOne = (name: string, { heartbeat = async () => {}, signal = isGood } = {}) =>
-    handler?.({
-      messages: messagesOf([observation], () => steps.push(name)),
-      hasMore: false,
-      heartbeat,
-      onPrepared() {},
-      signal,
-    });
+  const handleOne = async (name: string, { heartbeat = async () => {}, signal = isGood } = {}) => {
+    const batch = { messages: messagesOf([observation], () => steps.push(name)), heartbeat, signal };
+    await (await handler?.(batch))?.stored;
+  };
   const [first, second] = [handleOne("first"), handleOne("second")];
-  await vi.waitFor(() => expect(steps).toEqual(["first", "prepared"]));
-  waiting[0]?.();
-  await vi.waitFor(() => expect(steps).toEqual(["first", "prepared", "second", "prepared"]));
-  // A batch that is lost while it waits for its turn is not prepared, and does not hold up the next one.
+  await vi.waitFor(() => expect(steps).toEqual(["first", "prepare"]));
+  prepared[0]?.();
+  await vi.waitFor(() => expect(steps).toEqual(["first", "prepare", "second", "prepare"]));
+  // A batch that is lost while it waits is not prepared, and does not hold up the next one.
   const lost = handleOne("lost", { heartbeat: () => Promise.reject(new Error("rebalanced")) });
   await expect(lost).rejects.toThrow("rebalanced");
-  // Nor is one behind a batch that failed.
+  // Nor is one after a batch that failed.
   const failed = new AbortController();
-  const behind = handleOne("behind", { signal: failed.signal });
+  const after = handleOne("after", { signal: failed.signal });
   failed.abort(new Error("the one before failed"));
-  await expect(behind).rejects.toThrow("the one before failed");
+  await expect(after).rejects.toThrow("the one before failed");
   const third = handleOne("third");
-  waiting[1]?.();
-  await vi.waitFor(() => expect(steps.slice(4)).toEqual(["third", "prepared"]));
+  prepared[1]?.();
+  await vi.waitFor(() => expect(steps.slice(4)).toEqual(["third", "prepare"]));
+  prepared[2]?.();
+  await vi.waitFor(() => expect(stored.length).toBe(3));
   for (const settle of stored) settle();
   await Promise.all([first, second, third]);
+});
+
+test("a batch that is lost while it is stored rejects at once, and the others go on", async () => {
+  const [handler] = await start({ sink: sinkOf(() => new Promise(() => {})) });
+  const lost = new AbortController();
+  const heartbeat = async () => {};
+  const handled = await handler?.({ messages: messagesOf([observation]), heartbeat, signal: lost.signal });
+  lost.abort(new Error("rebalanced"));
+  await expect(handled?.stored).rejects.toThrow("rebalanced");
+  const { signal } = new AbortController();
+  expect((await handler?.({ messages: messagesOf([observation]), heartbeat, signal }))?.taken).toBe(1);
 });

@@ -1,0 +1,71 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
+import { type BackoffOptions, retry } from "../retry.ts";
+import { makeRows, type RowOptions } from "../rows/make-rows.ts";
+import type { ObservationRow } from "../rows/observation-row.ts";
+import { createSessions, type Sessions } from "../rows/sessions/sessions.ts";
+import { insertObservations } from "./insert.ts";
+import { type Insert, insertQueue } from "./insert-queue.ts";
+import { openInsertQueue } from "./sharded-queue.ts";
+import type { Sink } from "./sink.ts";
+
+export type ObservationSinkOptions = {
+  /** For how long a store that is away is waited for. */
+  readonly retryForMs: number;
+  /** The least time between the starts of two inserts: meanwhile rows join the second. 0 unless given. */
+  readonly intervalMs?: number;
+  /** How rows are made; without it observations are stored as their senders describe them. */
+  readonly rows?: Omit<RowOptions, "sessions"> | undefined;
+  /** Shared by the sinks of one process; this sink's own unless given. */
+  readonly sessions?: Sessions;
+  /** Throws while the store must not grow. */
+  readonly assertSpace?: (() => void) | undefined;
+  /** Adds to each insert: measures it, and records what it has stored. */
+  readonly wrapInsert?: (insert: Insert<ObservationRow>) => Insert<ObservationRow>;
+  /** Aborted at a shutdown: nothing is retried any more. */
+  readonly shutdown?: AbortSignal | undefined;
+  /** @returns what is called before each retry. @param failed what did. */
+  readonly logRetry?: (failed: string) => BackoffOptions["onRetry"];
+};
+
+/** The sessions of a store. */
+export const storedSessions = (client: ClickHouseClient): Sessions =>
+  createSessions((wanted, times) => readSessions(client, wanted, times));
+
+/** Stores accepted records as observations. The records of one session are one row: they are refused together. */
+export function observationSink(client: ClickHouseClient, options: ObservationSinkOptions): Sink {
+  const { retryForMs, intervalMs = 0, rows: rowOptions, assertSpace, wrapInsert, shutdown, logRetry } = options;
+  const onRetry = logRetry?.("insert failed");
+  const retrying = { forMs: retryForMs, signal: shutdown };
+  const openQueue = (server: ClickHouseClient) => {
+    const insert = insertObservations(server, assertSpace);
+    return insertQueue({ insert: wrapInsert?.(insert) ?? insert, retryForMs, intervalMs, shutdown, onRetry });
+  };
+  const queue = openInsertQueue(client, openQueue, { ...retrying, onRetry });
+  const stored = options.sessions ?? storedSessions(client);
+  const sessions: Sessions = {
+    join: (parts) => retry(() => stored.join(parts), { ...retrying, onRetry: logRetry?.("reading sessions failed") }),
+  };
+  return async (accepted) => {
+    const { rows, release } = await makeRows(accepted, { ...rowOptions, sessions });
+    return {
+      async store(signal) {
+        try {
+          signal?.throwIfAborted();
+          const distinct = [...new Set(rows)];
+          const bytes = accepted.reduce((sum, { record }) => sum + record.bytes.length, 0);
+          const refused = await queue.store(distinct, bytes, signal);
+          const details = new Map(refused.map(({ index, detail }) => [distinct[index], detail]));
+          const byRecord = new Map<number, string>();
+          for (const [index, row] of rows.entries()) {
+            const detail = details.get(row);
+            if (detail !== undefined) byRecord.set(index, detail);
+          }
+          return byRecord;
+        } finally {
+          release();
+        }
+      },
+    };
+  };
+}
