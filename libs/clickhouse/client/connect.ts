@@ -2,7 +2,6 @@ import { type ClickHouseSettings, createClient } from "@clickhouse/client";
 import { CLUSTER_SETTINGS, clusterClient } from "../cluster/client.ts";
 import { type ClickHouseClient, serverClient } from "./client.ts";
 import type { ClickHouseConnection } from "./connection.ts";
-import { sendRequestsPromptly } from "./prompt-requests.ts";
 
 export type { ClickHouseSettings } from "@clickhouse/client";
 export type { ClickHouseClient } from "./client.ts";
@@ -36,7 +35,6 @@ function createServerClient(
   requestTimeoutMs: number,
   settings: ClickHouseSettings = {},
 ): ClickHouseClient {
-  sendRequestsPromptly();
   const client = createClient({
     url,
     username,
