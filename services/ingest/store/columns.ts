@@ -108,30 +108,17 @@ const CONTENT = {
   Exclude<ColumnName, keyof typeof VISIT | keyof typeof SENSOR | keyof typeof SOURCE | keyof typeof TAGS>
 >;
 
-const GROUPS = { visit: VISIT, sensor: SENSOR, source: SOURCE, tags: TAGS, content: CONTENT } as const;
-
-/** Columns whose bytes stand together, so that those of what many rows share can be written once and copied. */
-export type ColumnGroup = keyof typeof GROUPS;
-const columnsOf: Readonly<Record<ColumnGroup, readonly Column[]>> = {
-  visit: Object.values(VISIT),
-  sensor: Object.values(SENSOR),
-  source: Object.values(SOURCE),
-  tags: Object.values(TAGS),
-  content: Object.values(CONTENT),
-};
-
-/** All columns with their names: the groups in their order. */
-export const COLUMNS: readonly (readonly [name: string, column: Column])[] = Object.values(GROUPS).flatMap((columns) =>
-  Object.entries(columns),
-);
+/** All columns with their names. */
+export const COLUMNS: readonly (readonly [name: string, column: Column])[] = Object.entries({
+  ...VISIT,
+  ...SENSOR,
+  ...SOURCE,
+  ...TAGS,
+  ...CONTENT,
+});
 
 /** For an INSERT of encoded rows. */
 export const ENCODED_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
-
-/** Writes the columns of a group in the format RowBinary. */
-export function writeGroup(group: ColumnGroup, to: ValueWriter, row: ObservationRow): void {
-  for (const { write } of columnsOf[group]) write(to, row);
-}
 
 /** Writes a row in the format RowBinary. */
 export function writeRow(to: ValueWriter, row: ObservationRow): void {

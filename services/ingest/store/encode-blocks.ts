@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { COLUMNS, writeRow } from "./columns.ts";
-import { type RowEncoder, rowDataError } from "./encode-rows.ts";
 
 /** What is encoded before others get a turn: some milliseconds of work. */
 const MAX_BLOCK = { rows: 4_000, bytes: 2 * 1024 * 1024 };
@@ -11,26 +11,24 @@ const FIRST_BLOCK_ROWS = 500;
 
 /**
  * Writes rows as blocks of ClickHouse's format Native, in which the values of a column stand together. The server takes
- * them as they are: it reads rows in the format RowBinary value by value, for a quarter of its time.
+ * them as they are.
+ * @returns a function that rejects with a {@link RowDataError} when a row has no bytes.
  */
-export function blockEncoder(): RowEncoder<ObservationRow> {
+export function blockEncoder(): (rows: readonly ObservationRow[]) => Promise<readonly Buffer[]> {
   const to = valueWriter();
-  return {
-    format: "Native",
-    async encode(rows) {
-      const blocks: Buffer[] = [];
-      let size = FIRST_BLOCK_ROWS;
-      for (let at = 0; at < rows.length; ) {
-        if (at > 0) await nextTurn();
-        const some = rows.slice(at, at + size);
-        const block = encodeBlock(to, some);
-        blocks.push(block);
-        at += some.length;
-        const fitting = Math.floor((MAX_BLOCK.bytes * some.length) / block.length);
-        size = Math.max(1, Math.min(fitting, 2 * size, MAX_BLOCK.rows));
-      }
-      return blocks;
-    },
+  return async (rows) => {
+    const blocks: Buffer[] = [];
+    let size = FIRST_BLOCK_ROWS;
+    for (let at = 0; at < rows.length; ) {
+      if (at > 0) await nextTurn();
+      const next = rows.slice(at, at + size);
+      const block = encodeBlock(to, next);
+      blocks.push(block);
+      at += next.length;
+      const fitting = Math.floor((MAX_BLOCK.bytes * next.length) / block.length);
+      size = Math.max(1, Math.min(fitting, 2 * size, MAX_BLOCK.rows));
+    }
+    return blocks;
   };
 }
 
@@ -62,4 +60,10 @@ function errorOfRow(to: ValueWriter, rows: readonly ObservationRow[]): Error | u
     }
   }
   return undefined;
+}
+
+/** A row that cannot be stored must not hold up the others, so the error says that the row is the reason. */
+function rowDataError(id: string, error: unknown): RowDataError {
+  const detail = error instanceof Error ? error.message : String(error);
+  return new RowDataError(`the observation ${id} has no form that ClickHouse can store: ${detail}`);
 }

@@ -5,7 +5,6 @@ import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { ENCODED_COLUMNS } from "./columns.ts";
 import { blockEncoder } from "./encode-blocks.ts";
-import type { RowEncoder } from "./encode-rows.ts";
 import type { Insert } from "./insert-queue.ts";
 
 /** A sender waits for an insert of at most this size, which takes tens of milliseconds. */
@@ -20,19 +19,14 @@ const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
  * @param assertSpace throws while the store must not grow.
  */
-export function insertObservations(client: ClickHouseClient, assertSpace?: () => void): Insert<ObservationRow> {
-  return insertEncoded(client, blockEncoder(), assertSpace);
-}
-
-/** Inserts whatever an encoder makes rows of. */
-export function insertEncoded<Row>(
+export function insertObservations(
   client: ClickHouseClient,
-  encoder: RowEncoder<Row>,
   assertSpace: () => void = () => {},
-): Insert<Row> {
+): Insert<ObservationRow> {
+  const encode = blockEncoder();
   return async (rows, token) => {
     assertSpace();
-    await send(client, encoder.format, await encoder.encode(rows), {
+    await send(client, await encode(rows), {
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
@@ -44,18 +38,9 @@ export function insertEncoded<Row>(
   };
 }
 
-const INSERT = `INSERT INTO ${OBSERVATIONS} (${ENCODED_COLUMNS.join(", ")}) FORMAT`;
+const INSERT = `INSERT INTO ${OBSERVATIONS} (${ENCODED_COLUMNS.join(", ")}) FORMAT Native`;
 
-async function send(
-  client: ClickHouseClient,
-  format: string,
-  pieces: readonly Buffer[],
-  clickhouse_settings: ClickHouseSettings,
-) {
-  const { stream } = await client.exec({
-    query: `${INSERT} ${format}`,
-    values: Readable.from(pieces),
-    clickhouse_settings,
-  });
+async function send(client: ClickHouseClient, blocks: readonly Buffer[], clickhouse_settings: ClickHouseSettings) {
+  const { stream } = await client.exec({ query: INSERT, values: Readable.from(blocks), clickhouse_settings });
   await finished(stream.resume());
 }
