@@ -56,7 +56,7 @@ export type QueryDeps = {
   readonly retentionDays: () => number;
   /** The base of links in responses, without a trailing slash. */
   readonly publicUrl: string;
-  /** The pages in the browser; without them there are plain pages. */
+  /** The pages in the browser; without it there are none. */
   readonly explorer?: Explorer | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -119,5 +119,5 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerSensors(app, { ...lookupDeps, authenticate });
   const { plans, publicUrl, explorer } = deps;
   registerPlans(app, { authenticate, limit: deps.limit, plans });
-  registerPages(app, { ...lookupDeps, authenticate, countLookups, plans, publicUrl, explorer });
+  registerPages(app, { publicUrl, explorer });
 }

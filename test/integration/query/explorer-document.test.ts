@@ -45,17 +45,40 @@ test("HTML goes to those who ask for it, also for unknown paths, and JSON to all
   expect([api.status, await api.json()]).toEqual([404, { message: "Not found" }]);
 });
 
-test("without JavaScript every page leads to a plain one", async () => {
-  for (const path of ["/", "/plans", "/tags", "/tags/worm", "/sensors", "/addresses", "/networks/45.0.0.0/24"]) {
-    const page = await fetch(`${url}${path}?plain=true`, { headers: { accept: BROWSER } });
-    const text = await page.text();
-    expect([path, page.status, text.includes("<script"), text.includes('role="search"')]).toEqual([
-      path,
-      200,
-      false,
-      true,
-    ]);
+test("without JavaScript every page says that it needs it, and what answers without", async () => {
+  for (const path of ["/", "/plans", "/tags/worm"]) {
+    const page = await fetch(`${url}${path}`, { headers: { accept: BROWSER } });
+    const [, line] = (await page.text()).match(/<noscript>(.*)<\/noscript>/) ?? [];
+    expect([path, line]).toEqual([path, expect.stringMatching(/need JavaScript.*\/v3\/community\//)]);
   }
+});
+
+test("links in answers lead to pages", async () => {
+  await world.store([{ observed_at: new Date(Date.now() - 1).toISOString(), sensor_id: "s", source_ip: "45.0.0.1" }]);
+  const community = await app.inject("/v3/community/45.0.0.1");
+  const { link } = community.json<{ link: string }>();
+  for (const path of [new URL(link).pathname, "/plans"]) {
+    const page = await fetch(`${url}${path}`, { headers: { accept: BROWSER } });
+    expect([path, page.status]).toEqual([path, 200]);
+  }
+});
+
+test("a program that requests a page as JSON gets the URL of the operation in JSON, at no cost", async () => {
+  for (const path of ["/", "/plans", "/ip/45.0.0.1", "/riot/8.8.8.8"]) {
+    const { statusCode, headers, body } = await app.inject({ url: path, headers: { accept: "application/json" } });
+    expect([statusCode, headers["content-type"]]).toEqual([406, "application/json; charset=utf-8"]);
+    expect(JSON.parse(body)).toEqual({ message: expect.stringContaining("/v3/community/{ip}") });
+    expect(headers["ratelimit-remaining"]).toBeUndefined();
+    const wrong = await app.inject({ method: "POST", url: path });
+    expect([wrong.statusCode, wrong.headers.allow]).toEqual([405, "GET"]);
+  }
+});
+
+test("crawlers are asked to stay away, for each page of an address is a lookup", async () => {
+  const { statusCode, headers, body } = await app.inject("/robots.txt");
+  expect([statusCode, headers["content-type"]]).toEqual([200, "text/plain; charset=utf-8"]);
+  expect(body).toBe("User-agent: *\nDisallow: /\n");
+  expect((await app.inject({ method: "POST", url: "/robots.txt" })).statusCode).toBe(405);
 });
 
 test("the first load is one script and one style sheet, together under 150 KB", async () => {

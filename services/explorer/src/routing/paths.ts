@@ -21,7 +21,7 @@ export const countryPath = (code: string) => pagePath(`/countries/${encodeURICom
 /** The tags of a CVE; when it has one alone, that one. */
 export const cvePath = (cve: string) => pagePath("/tags", { cve });
 
-/** The links that the pages open themselves; the browser loads all others, and plain pages. */
+/** The links that the pages open themselves; the browser loads all others. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
 );
