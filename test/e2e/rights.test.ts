@@ -55,7 +55,7 @@ test("the query service needs only the right to read, and creates no schema", as
   expect(await query.finished).toMatchObject({ code: 0, stderr: "" });
 
   const client = connect(writer, "noisefloor-tests");
-  await client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
+  await client.command({ query: "DELETE FROM schema_migrations WHERE name = 'access'" });
   await client.close();
   expect(await errorOf(["query"], readOnly)).toMatch(/migration \w+ has not been applied: run "noisefloor migrate"/);
 });

@@ -16,4 +16,15 @@ CREATE TABLE IF NOT EXISTS tags
     updated_at      DateTime64(3, 'UTC')
 )
 ENGINE = ReplacingMergeTree(updated_at)
-ORDER BY id
+ORDER BY id;
+
+-- What the rule of a tag matches, as its file has it: YAML, for people to read. The intake writes it when it reads the
+-- rules. The newest row of a slug counts; an empty rule means that the tag has no rule any more.
+CREATE TABLE IF NOT EXISTS tag_rules
+(
+    slug       String,
+    rule       String CODEC(ZSTD(1)),
+    updated_at DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree(updated_at)
+ORDER BY slug;

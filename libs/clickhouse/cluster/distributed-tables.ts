@@ -1,6 +1,7 @@
 import { type ClickHouseConnection, connect } from "../client/connect.ts";
 import { identifier } from "../client/sql-text.ts";
 import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "../schema/dashboard-views.ts";
+import { RETIRED_TABLES } from "../schema/predecessor.ts";
 import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 import { distributedDatabase, distributedTable } from "./names.ts";
 
@@ -24,6 +25,9 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
   const view = (name: string, select: string) => create("VIEW", name, `SQL SECURITY INVOKER AS ${select}`);
   try {
     await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${identifier(distributedDatabase(database))}` });
+    for (const name of RETIRED_TABLES) {
+      await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
+    }
     for (const source of [...SHARDED_TABLES, ...ROW_VIEWS]) await distribute(source);
     for (const name of REFERENCE_VIEWS) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
     for (const name of COUNT_VIEWS) {

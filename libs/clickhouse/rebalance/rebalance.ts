@@ -126,10 +126,12 @@ async function prepare(
 }
 
 async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly Migration[]) {
-  return readApplied(client, migrations).catch((error: unknown) => {
+  try {
+    return (await readApplied(client, migrations)).applied;
+  } catch (error) {
     if (isUnknownTable(error)) return [];
     throw error;
-  });
+  }
 }
 
 /** Makes a store of what has been copied. @returns false when it was cancelled. */

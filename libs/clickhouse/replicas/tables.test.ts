@@ -10,7 +10,7 @@ const engineOf = (sql: string) => /^ENGINE = (.*)$/m.exec(sql)?.[1];
 
 test("the statements of sharded tables make replicated ones, with the same engine and arguments", async () => {
   const engines = new Map<string, string | undefined>();
-  for (const { sql } of await readMigrations(MIGRATIONS)) {
+  for (const sql of (await readMigrations(MIGRATIONS)).flatMap(({ statements }) => statements)) {
     const shared = replicated(sql, paths, "db-1");
     if (shared === sql) continue;
     const table = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? "";

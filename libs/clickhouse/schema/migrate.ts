@@ -6,16 +6,16 @@ import { askServers } from "../client/ask-servers.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
-import { waitForInserts } from "../client/running-inserts.ts";
 import { type ExecuteStatement, migrateCluster } from "../cluster/migrate-cluster.ts";
 import { createDashboardViews } from "./dashboard-views.ts";
+import { ADOPTION, labelOf, matchesPredecessor, PREDECESSOR } from "./predecessor.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
 
-/** One numbered file with one idempotent statement, so that none can be applied by half. */
+/** One numbered file of idempotent statements, so that one that was applied in part can be applied again. */
 export type Migration = {
   readonly version: number;
   readonly name: string;
-  readonly sql: string;
+  readonly statements: readonly string[];
   readonly checksum: string;
 };
 
@@ -32,6 +32,9 @@ const appliedMigrations = defineQuery({
   row: z.object({ version: z.int(), name: z.string(), checksum: z.string() }),
 });
 
+/** A statement ends with a semicolon at the end of a line that is no comment. */
+const STATEMENT_END = /(?<!^ *--.*);\n+/m;
+
 /** Reads `NNNN_name.sql` files in order. Throws a MigrationError when numbers repeat or a name does not fit. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const migrations: Migration[] = [];
@@ -42,32 +45,43 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     const version = Number(match[1]);
     if (migrations.at(-1)?.version === version) throw new MigrationError(`two migrations have the number ${match[1]}`);
     const checksum = createHash("sha256").update(sql).digest("hex");
-    migrations.push({ version, name: match[2] ?? "", sql, checksum });
+    const statements = sql.split(STATEMENT_END).filter((statement) => statement !== "");
+    migrations.push({ version, name: match[2] ?? "", statements, checksum });
   }
   return migrations;
 }
 
 /** The tables that the migrations make; all others in a database are the user's own. */
 export function tablesOf(migrations: readonly Migration[]): string[] {
-  return migrations.flatMap(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+  return namesIn(migrations, /^CREATE TABLE IF NOT EXISTS (\w+)/m);
 }
 
 /** The views that fill the rollups. */
 export function viewsOf(migrations: readonly Migration[]): string[] {
-  return migrations.flatMap(({ sql }) => /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+  return namesIn(migrations, /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m);
 }
 
+function namesIn(migrations: readonly Migration[], pattern: RegExp): string[] {
+  return migrations.flatMap(({ statements }) => statements.flatMap((statement) => pattern.exec(statement)?.[1] ?? []));
+}
+
+type AppliedSchema = {
+  /** The migrations whose tables and views the database has. */
+  readonly applied: readonly Migration[];
+  /** Whether the predecessor's migrations made all of them, so that ours are not on record. */
+  readonly isOfPredecessor: boolean;
+};
+
 /**
- * The migrations among these that were applied to a database.
+ * What a database has of these migrations.
  * @throws MigrationError when it has others, or one that has changed since.
  */
-export async function readApplied(
-  client: ClickHouseClient,
-  migrations: readonly Migration[],
-): Promise<readonly Migration[]> {
-  const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
+export async function readApplied(client: ClickHouseClient, migrations: readonly Migration[]): Promise<AppliedSchema> {
+  const rows = await run(client, appliedMigrations, {});
+  if (matchesPredecessor(rows)) return { applied: migrations, isOfPredecessor: true };
+  const applied = new Map(rows.map((row) => [row.version, row]));
   assertNoDrift(migrations, applied);
-  return migrations.filter(({ version }) => applied.has(version));
+  return { applied: migrations.filter(({ version }) => applied.has(version)), isOfPredecessor: false };
 }
 
 type MigrateOptions = {
@@ -121,26 +135,24 @@ async function migrateServer(
         (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
         ENGINE = ReplacingMergeTree ORDER BY version`,
     });
-    const applied = new Set(await readApplied(client, migrations));
-    const made = [...applied];
-    const lost = await readLost(client, [...tablesOf(made), ...viewsOf(made)]);
+    const { applied, isOfPredecessor } = await readApplied(client, migrations);
+    const lost = await readLost(client, [...tablesOf(applied), ...viewsOf(applied)]);
     const isLost = lost.length > 0;
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
     }
-    const missing = migrations.filter((migration) => isLost || !applied.has(migration));
+    if (isOfPredecessor) for (const statement of ADOPTION) await execute(client, statement);
+    const missing = migrations.filter((one) => isLost || isOfPredecessor || !applied.includes(one));
     const done: Migration[] = [];
     try {
       for (const migration of missing) {
-        // It must not miss rows of an insert that began before there was a view for them.
-        if (migration.name.endsWith("_fill")) await waitForInserts([client]);
-        await execute(client, migration.sql);
+        for (const statement of migration.statements) await execute(client, statement);
         done.push(migration);
         options.onApply?.(migration);
       }
     } finally {
-      // In one insert, which takes longer than most migrations. One that was not recorded is applied again, which
-      // changes nothing.
+      // In one insert, which takes longer than most statements. A migration that is not on record is applied again,
+      // which changes nothing.
       await recordMigrations(client, done);
     }
     await createDashboardViews(client, options.dashboardWorkspaces ?? []);
@@ -169,11 +181,11 @@ export async function assertCurrentSchema(client: ClickHouseClient, migrations: 
 }
 
 async function assertServerIsCurrent(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
-  const applied = await readApplied(client, migrations).catch((error: unknown) => {
+  const { applied, isOfPredecessor } = await readApplied(client, migrations).catch((error: unknown) => {
     throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
   await assertFinished(client);
-  const missing = migrations.find((migration) => !applied.includes(migration));
+  const missing = migrations.find((migration) => isOfPredecessor || !applied.includes(migration));
   if (missing !== undefined) {
     throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
   }
@@ -218,19 +230,22 @@ export async function createDatabase(connection: ClickHouseConnection): Promise<
 
 function assertNoDrift(
   migrations: readonly Migration[],
-  applied: ReadonlyMap<number, { name: string; checksum: string }>,
+  applied: ReadonlyMap<number, { version: number; name: string; checksum: string }>,
 ): void {
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
-  for (const [version, { name, checksum }] of applied) {
+  for (const [version, row] of applied) {
     const file = known.get(version);
-    const label = `${String(version).padStart(4, "0")}_${name}`;
     if (file === undefined) {
       throw new MigrationError(
-        `the database was written by a newer Noisefloor (it has migration ${label}): update this one, or restore an older backup`,
+        `the database was written by a newer Noisefloor (it has migration ${labelOf(row)}): update this one, or restore an older backup`,
       );
     }
-    if (file.checksum !== checksum) {
-      throw new MigrationError(`migration ${label} has changed since it was applied: write a new one instead`);
+    if (file.checksum !== row.checksum) {
+      throw new MigrationError(
+        `the database was made by a Noisefloor whose migration ${labelOf(row)} is another one than ours. If that one is ` +
+          `older, run "noisefloor migrate" of commit ${PREDECESSOR} first; if that fails too, start with a new database ` +
+          'and read the records again (docs/operations.md, "A database of an older version")',
+      );
     }
   }
 }

@@ -5,6 +5,7 @@ import { perShardName } from "../cluster/distributed-tables.ts";
 import { dashboardGrants } from "../server/dashboard-rights.ts";
 import { COUNT_VIEWS, DASHBOARD_VIEWS } from "./dashboard-views.ts";
 import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
+import { labelOf, RETIRED_TABLES } from "./predecessor.ts";
 import {
   AGEING_TABLES,
   DERIVED_TABLES,
@@ -24,31 +25,39 @@ async function grantsIn(path: string): Promise<string[]> {
   return [...grafana.matchAll(/<query>(.+)<\/query>/g)].map(([, grant = ""]) => grant).sort();
 }
 const migrations = await readMigrations(infra("migrations"));
+const statements = migrations.flatMap((migration) => migration.statements);
 
 test("the registry has every table that the migrations make, and no other", () => {
   expect(Object.keys(TABLES).sort()).toEqual(["schema_migrations", ...tablesOf(migrations)].sort());
+  for (const table of RETIRED_TABLES) expect(TABLES).not.toHaveProperty(table);
+});
+
+test("no migration has changed since it was committed", async () => {
+  const frozen = await readFile(infra("migrations.sha256"), "utf8");
+  const lines = migrations.map((migration) => `${migration.checksum}  ${labelOf(migration)}.sql\n`);
+  expect(lines.join(""), "databases have it: write a new one, and add its line to migrations.sha256").toBe(frozen);
 });
 
 test("every derived table is filled by the view of its name, and every view fills one", () => {
   const filled = [...DERIVED_TABLES, ...TRANSIENT_TABLES];
   expect(viewsOf(migrations).sort()).toEqual(filled.map((name) => `${name}_mv`).sort());
   for (const name of DERIVED_TABLES) {
-    const view = migrations.find(({ sql }) => sql.includes(`EXISTS ${name}_mv `))?.sql;
+    const view = statements.find((sql) => sql.includes(`EXISTS ${name}_mv `));
     expect(view).toContain(`TO ${name} AS`);
     expect(view, "a restore rebuilds it from the observations alone").toMatch(/\nFROM observations\n/);
   }
 });
 
 test("every table with a TTL is an ageing one, or transient", () => {
-  const withTtl = migrations.filter(({ sql }) => /\bTTL\b/.test(sql.replace(/^--.*$/gm, "")));
-  const names = withTtl.map(({ sql }) => /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) (\w+)/m.exec(sql)?.[1]);
+  const withTtl = statements.filter((sql) => /\bTTL\b/.test(sql.replace(/^--.*$/gm, "")));
+  const names = withTtl.map((sql) => /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) (\w+)/m.exec(sql)?.[1]);
   expect([...new Set(names)].sort()).toEqual([...AGEING_TABLES.map(({ name }) => name), ...TRANSIENT_TABLES].sort());
   expect(AGEING_TABLES.at(-1)?.name, "shows the current retention").toBe("observations");
 });
 
 test("every table of keys has what a restore needs to keep them revoked", () => {
   for (const table of KEY_TABLES) {
-    const made = migrations.find(({ sql }) => sql.includes(`EXISTS ${table}\n`))?.sql;
+    const made = statements.find((sql) => sql.includes(`EXISTS ${table}\n`));
     for (const column of ["key_id", "is_revoked", "updated_at"])
       expect(made, table).toMatch(new RegExp(`\\b${column} `));
   }
@@ -57,7 +66,7 @@ test("every table of keys has what a restore needs to keep them revoked", () => 
 test("no table that dashboards may read has a column that names a workspace, a key or a sensor", () => {
   expect(SHARED_TABLES).toContain("tags");
   for (const table of SHARED_TABLES) {
-    const made = migrations.find(({ sql }) => sql.includes(`EXISTS ${table}\n`))?.sql;
+    const made = statements.find((sql) => sql.includes(`EXISTS ${table}\n`));
     expect(made, table).toContain(`CREATE TABLE IF NOT EXISTS ${table}\n`);
     expect(made, table).not.toMatch(/^ +(?:workspace_id|publish_right|key_id|sensor_id) /m);
   }

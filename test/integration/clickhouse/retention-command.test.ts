@@ -157,8 +157,8 @@ test("a command that only reads adds nothing, and reports an older schema with w
   await retention();
   await runDeadLettersList(list, commandOver(world));
   expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
-  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
-  const error = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letters'" });
+  const error = /migration dead_letters has not been applied: run "noisefloor migrate"/;
   await expect(retention()).rejects.toThrow(error);
   await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(error);
 });
@@ -171,9 +171,9 @@ test("a command that writes neither migrates, nor changes the retention, nor add
   expect(command.lines.join("\n")).toContain('"key":');
   expect(await readRetention(world.client)).toBe(100);
   expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
-  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'access'" });
   await expect(runKeysCreate("default", { json: true, label: "" }, wanting)).rejects.toThrow(
-    /migration sensor_keys has not been applied: run "noisefloor migrate"/,
+    /migration access has not been applied: run "noisefloor migrate"/,
   );
 });
 

@@ -1,4 +1,4 @@
--- When a backup was made that could be read back, and where.
+-- When and where a backup was made that could be read back.
 CREATE TABLE IF NOT EXISTS backups
 (
     made_at DateTime64(3, 'UTC'),
@@ -6,4 +6,4 @@ CREATE TABLE IF NOT EXISTS backups
     bytes   UInt64
 )
 ENGINE = ReplacingMergeTree
-ORDER BY made_at
+ORDER BY made_at;

@@ -20,4 +20,14 @@ CREATE TABLE IF NOT EXISTS sensor_activity
 ENGINE = AggregatingMergeTree
 PARTITION BY toMonday(hour)
 ORDER BY (hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process)
-TTL hour + toIntervalHour(1) + toIntervalDay(100)
+TTL hour + toIntervalHour(1) + toIntervalDay(100);
+
+-- How many messages of a Kafka topic the intake had still to read when one of its processes last looked.
+CREATE TABLE IF NOT EXISTS consumer_lag
+(
+    topic      String,
+    messages   UInt64,
+    updated_at DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree(updated_at)
+ORDER BY topic;

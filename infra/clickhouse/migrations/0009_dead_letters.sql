@@ -34,4 +34,17 @@ CREATE TABLE IF NOT EXISTS dead_letters
 ENGINE = ReplacingMergeTree(received_at)
 PARTITION BY toMonday(received_at)
 ORDER BY (source, origin, position, id)
-TTL toDateTime(received_at, 'UTC') + toIntervalDay(100)
+TTL toDateTime(received_at, 'UTC') + toIntervalDay(100);
+
+-- The result of each dead letter's last retry. It is never older than its dead letter, so it outlives it.
+CREATE TABLE IF NOT EXISTS dead_letter_retries
+(
+    id         String,
+    retried_at DateTime64(3, 'UTC'),
+    is_done    Bool,
+    reason     LowCardinality(String),
+    detail     String
+)
+ENGINE = ReplacingMergeTree(retried_at)
+ORDER BY id
+TTL toDateTime(retried_at, 'UTC') + toIntervalDay(100);

@@ -11,4 +11,15 @@ CREATE TABLE IF NOT EXISTS scope_tags
 ENGINE = AggregatingMergeTree
 ORDER BY (dataset, workspace_id, tag_id, source_ip)
 TTL toDateTime(last_seen, 'UTC') + toIntervalDay(100)
-SETTINGS non_replicated_deduplication_window = 1000, allow_suspicious_low_cardinality_types = 1
+SETTINGS non_replicated_deduplication_window = 1000, allow_suspicious_low_cardinality_types = 1;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS scope_tags_mv TO scope_tags AS
+SELECT
+    dataset,
+    workspace_id,
+    arrayJoin(tags) AS tag_id,
+    source_ip,
+    max(observed_at) AS last_seen
+FROM observations
+WHERE dataset != 'global'
+GROUP BY dataset, workspace_id, tag_id, source_ip;

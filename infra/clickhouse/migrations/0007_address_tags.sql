@@ -1,0 +1,50 @@
+-- The last time each address was seen with each tag, and under the nil tag the last time that it was seen at all: enough
+-- to say inside the retention whether it was seen and what it was seen doing. LowCardinality keeps a tag in a byte or two;
+-- the fine index keeps the lookup of an address from reading thousands of others.
+CREATE TABLE IF NOT EXISTS address_tags
+(
+    source_ip    IPv4,
+    dataset      LowCardinality(String),
+    workspace_id LowCardinality(String),
+    tag_id       LowCardinality(UUID),
+    last_seen    SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (source_ip, dataset, workspace_id, tag_id)
+TTL toDateTime(last_seen, 'UTC') + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000, index_granularity = 1024, allow_suspicious_low_cardinality_types = 1;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS address_tags_mv TO address_tags AS
+SELECT
+    source_ip,
+    dataset,
+    workspace_id,
+    arrayJoin(arrayPushBack(tags, toUUID('00000000-0000-0000-0000-000000000000'))) AS tag_id,
+    max(observed_at) AS last_seen
+FROM observations
+GROUP BY source_ip, dataset, workspace_id, tag_id;
+
+-- What has just been added to address_tags in the global dataset, for the processes that keep it in memory. They read on
+-- from the last block that they have seen: a block gets its number when it becomes visible, so none with a lower number
+-- can follow.
+CREATE TABLE IF NOT EXISTS address_changes
+(
+    stored_at DateTime('UTC') DEFAULT now(),
+    source_ip IPv4,
+    tag_id    UUID,
+    last_seen DateTime64(3, 'UTC')
+)
+ENGINE = MergeTree
+PARTITION BY toStartOfFiveMinutes(stored_at)
+ORDER BY source_ip
+TTL stored_at + toIntervalMinute(15)
+SETTINGS enable_block_number_column = 1, ttl_only_drop_parts = 1;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS address_changes_mv TO address_changes AS
+SELECT
+    source_ip,
+    arrayJoin(arrayPushBack(tags, toUUID('00000000-0000-0000-0000-000000000000'))) AS tag_id,
+    max(observed_at) AS last_seen
+FROM observations
+WHERE dataset = 'global'
+GROUP BY source_ip, tag_id;

@@ -1,0 +1,123 @@
+import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { backUpDatabase } from "@noisefloor/clickhouse/backup/backup.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { makeEvents, toWire } from "../../support/builders/known-events.ts";
+import { seeded } from "../../support/builders/random.ts";
+import { assertAnswers } from "../../support/oracle/check-answers.ts";
+import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";
+import { type BackupServer, restoreWorld, startBackupServer } from "../../support/worlds/backups.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { makeEarlierStore } from "../../support/worlds/earlier-store.ts";
+import { storeContents } from "../../support/worlds/store-contents.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const TAGS = [makeTag("worm", "malicious"), makeTag("crawler", "benign"), makeTag("scanner", "unknown")];
+const random = seeded(7);
+const EVENTS = makeEvents(random, { count: 600, tags: TAGS, days: 40 }, Date.now());
+const ADDRESSES_ASKED = 4;
+
+let server: BackupServer;
+let cluster: ClickHouseCluster;
+
+beforeAll(async () => {
+  server = await startBackupServer();
+  cluster = await startCluster(2);
+}, 60_000);
+afterAll(async () => {
+  await cluster.stop();
+  await server.close();
+});
+
+async function openWorld(at: ClickHouseConnection): Promise<World> {
+  const world = await createWorld(Date.now, { server: at });
+  onTestFinished(() => world.close());
+  return world;
+}
+
+const schema = defineQuery({
+  name: "test-schema",
+  sql: `SELECT database = currentDatabase() AS isOwn, name,
+      replaceRegexpAll(replaceAll(create_table_query, currentDatabase(), 'db'), 'UUID \\'[^\\']*\\'', '') AS sql
+    FROM system.tables WHERE startsWith(database, currentDatabase()) ORDER BY ALL`,
+  params: z.object({}),
+  row: z.object({ isOwn: z.int(), name: z.string(), sql: z.string() }),
+});
+const schemasOf = async (world: World) =>
+  Promise.all((await serversOf(world.client)).map((one) => run(one, schema, {})));
+
+async function openEarlier(at: ClickHouseConnection, events = EVENTS) {
+  const world = await openWorld(at);
+  const newSchemas = await schemasOf(world);
+  await makeEarlierStore(world);
+  await world.addTags(TAGS);
+  await world.store(events.map(toWire));
+  return { world, newSchemas, key: await world.addCaller("unlimited", ["community_dataset"]) };
+}
+
+async function assertAsOracle(world: World, key: string): Promise<void> {
+  await world.refresh();
+  const url = await world.app.listen({ host: "127.0.0.1", port: 0 });
+  await assertAnswers({ url, key }, { events: EVENTS, tags: TAGS }, random, ADDRESSES_ASKED);
+}
+
+test.each([
+  ["one server", () => server.connection],
+  ["a cluster", () => cluster.connection],
+] as const)(
+  "a store of the version before, on %s, is brought up to date and answers the same",
+  async (_, at) => {
+    const last = EVENTS.length - 60;
+    const { world, key, newSchemas } = await openEarlier(at(), EVENTS.slice(0, last));
+    const before = await storeContents(world.client);
+    const { settings } = commandOver(world);
+    await expect(openPreparedStore(settings)).rejects.toThrow(
+      /migration tags has not been applied: run "noisefloor migr/,
+    );
+
+    const migrations = await readMigrations(MIGRATIONS);
+    expect(await migrate(world.connection, MIGRATIONS)).toEqual(migrations);
+    expect(await migrate(world.connection, MIGRATIONS)).toEqual([]);
+    await (await openPreparedStore(settings)).close();
+    expect(await storeContents(world.client)).toEqual(before);
+    expect(await schemasOf(world)).toEqual(newSchemas);
+
+    await world.store(EVENTS.slice(last).map(toWire));
+    await assertAsOracle(world, key);
+  },
+  120_000,
+);
+
+test("a backup of the version before is restored, with its retention, and answers the same", async () => {
+  const { world, key } = await openEarlier(server.connection);
+  await applyRetention(world.client, 90);
+  const path = server.place("earlier");
+  const { database } = world.connection;
+  await backUpDatabase(world.client, database, { kind: "file", path }, { signal: new AbortController().signal });
+  const restored = await openWorld(server.connection);
+  await restoreWorld(restored, path);
+  expect(await readRetention(restored.client)).toBe(90);
+  await assertAsOracle(restored, key);
+}, 60_000);
+
+test("an older store, or a backup of one, is an error that says what to do, and stays as it was", async () => {
+  const { world } = await openEarlier(server.connection, []);
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE version = 40" });
+  const before = [await schemasOf(world), await storeContents(world.client)];
+  const error =
+    /a Noisefloor whose migration 0001_tags is another one than ours\. If that one is older, run "noisefloor migrate" of commit 364d0e69 first; if that fails too, start with a new database and read the records again \(docs\/operations\.md,/;
+  await expect(migrate(world.connection, MIGRATIONS)).rejects.toThrow(error);
+  await expect(openPreparedStore(commandOver(world).settings)).rejects.toThrow(error);
+  const path = server.place("older");
+  const { database } = world.connection;
+  await backUpDatabase(world.client, database, { kind: "file", path }, { signal: new AbortController().signal });
+  await expect(restoreWorld(await openWorld(server.connection), path)).rejects.toThrow(error);
+  await expect(restoreWorld(world, path)).rejects.toThrow(error);
+  expect([await schemasOf(world), await storeContents(world.client)]).toEqual(before);
+});
