@@ -8,7 +8,7 @@ export type Spread = Readonly<z.output<typeof spreadSchema>>;
 export const lineSchema = z.object({
   name: z.string(),
   peer: z.string(),
-  unit: z.enum(["per second", "ms"]),
+  unit: z.enum(["per second", "ms", "bytes"]),
   ours: z.number(),
   theirs: z.number(),
   /** How many times better we are, round by round: above 1 we are faster than the peer, or better than the limit. */

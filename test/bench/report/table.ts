@@ -79,7 +79,7 @@ function toTable(rows: readonly Record<string, string>[]): string {
 }
 
 function formatValue(value: number, unit: Line["unit"]): string {
-  return `${format(value)} ${unit === "ms" ? "ms" : "/s"}`;
+  return `${format(value)} ${unit === "per second" ? "/s" : unit}`;
 }
 
 export function format(value: number): string {
