@@ -2,7 +2,6 @@ import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { backUpDatabase } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -50,7 +49,7 @@ const schema = defineQuery({
   row: z.object({ isOwn: z.int(), name: z.string(), sql: z.string() }),
 });
 const schemasOf = async (world: World) =>
-  Promise.all((await serversOf(world.client)).map((one) => run(one, schema, {})));
+  Promise.all((await world.client.servers()).flat().map((one) => run(one, schema, {})));
 
 async function openEarlier(at: ClickHouseConnection, events = EVENTS) {
   const world = await openWorld(at);
