@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
-import type { BackupPart } from "@noisefloor/clickhouse/backup/parts.ts";
+import type { BackupPart } from "@noisefloor/clickhouse-cluster/backup/parts.ts";
 import { expect, test } from "vitest";
 import { type MakePart, makeParts } from "./backup-parts.ts";
 

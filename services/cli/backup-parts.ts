@@ -1,9 +1,9 @@
 import type { MadeBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { BackupOptions } from "@noisefloor/clickhouse/backup/operation.ts";
-import { type BackupPart, namingShard } from "@noisefloor/clickhouse/backup/parts.ts";
 import { formatPlace } from "@noisefloor/clickhouse/backup/place.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { onAllServers, sumProgress } from "@noisefloor/clickhouse/cluster/all-servers.ts";
+import { type BackupPart, namingShard } from "@noisefloor/clickhouse-cluster/backup/parts.ts";
+import { onAllServers, sumProgress } from "@noisefloor/clickhouse-cluster/client/all-servers.ts";
 import { UserError } from "./framework/command.ts";
 
 /** Has a server make its part of a backup, and read it back. @returns undefined when it was cancelled. */

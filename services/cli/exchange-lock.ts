@@ -1,6 +1,7 @@
 import { exchangeLock } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import type { OpenClickHouse } from "@noisefloor/clickhouse/server/open.ts";
+import { serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { UserError } from "./framework/command.ts";
 
 /**
@@ -9,7 +10,7 @@ import { UserError } from "./framework/command.ts";
  * @throws UserError while another command holds it.
  */
 export async function holdExchangeLock({ connection }: OpenClickHouse): Promise<() => Promise<void>> {
-  const release = await acquireServerLock(connection, exchangeLock(connection.database));
+  const release = await acquireServerLock(serverOf(connection), exchangeLock(connection.database));
   if (release !== undefined) return release;
   throw new UserError("a restore, a removal of observations or a reapplying of tags is running: wait for its end");
 }

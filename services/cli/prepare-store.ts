@@ -1,10 +1,8 @@
 import { dropAbandonedScratch } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
-import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { readDefinitions } from "@noisefloor/clickhouse/schema/definitions.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import {
   applyRetention,
   DEFAULT_RETENTION_DAYS,
@@ -14,6 +12,8 @@ import {
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
 import { explainLoss, type OpenClickHouse, type OpenOptions } from "@noisefloor/clickhouse/server/open.ts";
+import { assertPlacement } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
+import { migrateStore, serversOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
@@ -64,7 +64,7 @@ export async function openStore(
   const { server, client, close } = await openConnection(settings, options);
   try {
     if (wanted === undefined) assertRetention?.(await readStoredRetention(client));
-    const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, {
+    const applied = await migrateStore(server.connection, MIGRATIONS_DIRECTORY, {
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
       dashboardWorkspaces: settings.grafanaWorkspaces,
     });
@@ -98,8 +98,10 @@ async function readStoredRetention(client: ClickHouseClient): Promise<number> {
 /** Frees what restores and backups that were killed have left. Nothing depends on it, so a failure is only logged. */
 async function dropLeftovers({ connection }: OpenClickHouse, log: Logger): Promise<void> {
   try {
-    for (const database of await dropAbandonedScratch(connection)) {
-      log.info({ database }, "dropped what an interrupted restore or backup had left");
+    for (const server of await serversOf(connection)) {
+      for (const database of await dropAbandonedScratch(server)) {
+        log.info({ database }, "dropped what an interrupted restore or backup had left");
+      }
     }
   } catch (error) {
     log.debug({ err: error }, "cannot drop what an interrupted restore or backup had left");

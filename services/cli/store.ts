@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
-import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { assertCurrentSchema, readApplied, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
@@ -12,6 +11,8 @@ import {
   type OpenOptions,
   openClickHouse,
 } from "@noisefloor/clickhouse/server/open.ts";
+import { assertPlacement } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
@@ -87,7 +88,7 @@ function logRestarts({ log }: Context): NonNullable<OpenOptions["onRestart"]> {
 
 export async function openConnection({ clickhouse }: Settings, options: OpenOptions) {
   const server = await openClickHouse(clickhouse, options);
-  const client = connect(server.connection, "noisefloor");
+  const client = connectStore(server.connection, "noisefloor");
   const close = async () => {
     await client.close();
     await server.close();

@@ -3,13 +3,12 @@ import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
 import { openStore } from "@noisefloor/cli/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
-import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { changeRows } from "@noisefloor/clickhouse/tables/change-rows.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
+import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
@@ -116,7 +115,7 @@ test("the replicas of a shard have the same rows of every table, and all servers
   }
   await expectAllCounted();
   await expectSameOnReplicas(world.client);
-  expect(await migrate(world.connection, MIGRATIONS)).toEqual([]);
+  expect(await migrateStore(world.connection, MIGRATIONS)).toEqual([]);
   const { servers, exitCode } = await check();
   expect(servers.map(({ shard, replica, problem }) => [shard, replica, problem])).toEqual([
     [1, "complete", ""],
@@ -155,14 +154,14 @@ test("a change of rows ends when every replica has made it, also one that the se
 
 test("a store of one server does not become one of two replicas unseen", async () => {
   const connection = { ...cluster.connection, database: `${world.connection.database}_single` };
-  await migrate({ ...connection, cluster: undefined, otherUrls: undefined }, MIGRATIONS);
-  await expect(migrate(connection, MIGRATIONS)).rejects.toThrow(
+  await migrateStore({ ...connection, cluster: undefined, otherUrls: undefined }, MIGRATIONS);
+  await expect(migrateStore(connection, MIGRATIONS)).rejects.toThrow(
     /is not replicated, but its shard has several servers: /,
   );
 });
 
 test("a user who may only read asks all shards of replicas", async () => {
-  const client = connect({ ...cluster.reader, database: world.connection.database }, "noisefloor-tests");
+  const client = connectStore({ ...cluster.reader, database: world.connection.database }, "noisefloor-tests");
   try {
     const result = await client.query({
       query: `SELECT uniqExact(source_ip) AS ips FROM ${OBSERVATIONS}`,
@@ -249,7 +248,7 @@ testInFull(
   async () => {
     await cluster.kill(1, 0);
     await cluster.start(1, 0, { isEmpty: true });
-    await migrate(world.connection, MIGRATIONS);
+    await migrateStore(world.connection, MIGRATIONS);
     await expectAllCounted();
     await expectSameOnReplicas(world.client);
   },

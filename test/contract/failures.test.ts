@@ -1,6 +1,7 @@
 import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
@@ -38,7 +39,7 @@ const BULK_PATHS = ["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"
 
 /** The answers of an interface whose store is gone, while its tags and keys are still cached. */
 async function askWithout(store: ClickHouseConnection) {
-  const client = connect(store, "noisefloor-tests");
+  const client = connectStore(store, "noisefloor-tests");
   const accessCache = await openAccessCache(world.client);
   const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>

@@ -1,4 +1,5 @@
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -72,7 +73,7 @@ test("in infra/cluster the intake stores in both shards, on two replicas each, a
   const activity = await fetch(`${queries}/v3/tags/${id}/activity?days=1&granularity=24h`);
   expect(await activity.json()).toMatchObject({ aggregations: { total_ips: 20 } });
 
-  const reader = connect(cluster.connectionAs("noisefloor_reader"), "noisefloor-tests");
+  const reader = connectStore(cluster.connectionAs("noisefloor_reader"), "noisefloor-tests");
   onTestFinished(() => reader.close());
   // What sensors sent is counted through the connections from shard to shard.
   const query = "SELECT DISTINCT sensor_id FROM noisefloor_cluster.sensor_activity";

@@ -1,11 +1,11 @@
 import { type RebalanceCommandOptions, runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
-import { readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readShards } from "@noisefloor/clickhouse-cluster/client/servers.ts";
+import { countMisplaced } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
+import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { mixedObservations } from "../support/builders/mixed-observations.ts";
@@ -84,13 +84,13 @@ test("a store is spread over another shard, exactly, while it is written to and 
   const half = new AbortController();
   const { settings } = commandOver({ connection: target });
   await expect(openPreparedStore(settings)).rejects.toThrow(/is a copy that is not complete: stop the intake and run/);
-  await expect(migrate(target, MIGRATIONS)).rejects.toThrow(/is a copy that is not complete/);
+  await expect(migrateStore(target, MIGRATIONS)).rejects.toThrow(/is a copy that is not complete/);
   half.abort();
   expect(await rebalance({ finish: true }, half.signal)).toMatchObject({ is_complete: false, is_finished: false });
   await expect(openPreparedStore(settings)).rejects.toThrow(/is a copy that is not complete/);
   expect(await rebalance({ finish: true })).toMatchObject({ is_complete: true, is_finished: true });
 
-  const grown = connect(target, "noisefloor-tests");
+  const grown = connectStore(target, "noisefloor-tests");
   try {
     expect(await storeContents(grown)).toEqual(await storeContents(world.client));
     expect(await readRetention(grown)).toBe(await readRetention(world.client));
@@ -110,7 +110,7 @@ test("a store is spread over another shard, exactly, while it is written to and 
 
 test("a database that is a store is not copied into", async () => {
   target = { ...cluster.connection, database: `${world.connection.database}_other` };
-  await migrate(target, MIGRATIONS);
+  await migrateStore(target, MIGRATIONS);
   await expect(rebalance()).rejects.toThrow(/_other is a store already: set CLICKHOUSE_DATABASE/);
   target = { ...target, database: world.connection.database };
   await expect(rebalance()).rejects.toThrow(/are both .*: set CLICKHOUSE_DATABASE to the name of a new one/);

@@ -5,8 +5,8 @@ import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
-import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mixedObservations } from "../support/builders/mixed-observations.ts";
 import { networkList } from "../support/builders/network-list.ts";
@@ -97,7 +97,7 @@ test("a store is spread over more shards of replicas", async () => {
     await runClusterRebalance({ fromCluster, fromDatabase, finish, json: true }, command);
   }
   expect(command.lines.at(-1)).toContain('"is_finished":true');
-  const grown = connect(target, "noisefloor-tests");
+  const grown = connectStore(target, "noisefloor-tests");
   try {
     expect(await storeContents(grown)).toEqual(await storeContents(small.client));
     await expectSameOnReplicas(grown);

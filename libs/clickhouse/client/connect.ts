@@ -1,5 +1,4 @@
 import { type ClickHouseSettings, createClient } from "@clickhouse/client";
-import { CLUSTER_SETTINGS, clusterClient } from "../cluster/client.ts";
 import { type ClickHouseClient, serverClient } from "./client.ts";
 import type { ClickHouseConnection } from "./connection.ts";
 
@@ -14,27 +13,18 @@ const RESPONSE_BUFFER_BYTES = 16 * 1024 * 1024;
 export const LONG_REQUEST_MS = 24 * 3_600_000;
 
 /**
- * A client over HTTP. Inserts wait until the server has written the rows and its materialized views; parameters too
- * long for a URL travel in the request's body.
+ * A client of one server, over HTTP. Inserts wait until the server has written the rows and its materialized views;
+ * parameters too long for a URL travel in the request's body.
+ * @throws RangeError for a connection to a cluster, of which it would see one server's rows.
  */
 export function connect(
-  connection: ClickHouseConnection,
+  { url, username, password, database, cluster }: ClickHouseConnection,
   application: string,
   requestTimeoutMs = 120_000,
-): ClickHouseClient {
-  const { cluster } = connection;
-  if (cluster === undefined) return createServerClient(connection, application, requestTimeoutMs);
-  const connectTo = (one: ClickHouseConnection) =>
-    createServerClient(one, application, requestTimeoutMs, CLUSTER_SETTINGS);
-  return clusterClient({ ...connection, cluster }, connectTo);
-}
-
-function createServerClient(
-  { url, username, password, database }: ClickHouseConnection,
-  application: string,
-  requestTimeoutMs: number,
   settings: ClickHouseSettings = {},
 ): ClickHouseClient {
+  if (cluster !== undefined)
+    throw new RangeError(`a client of one server does not reach all of the cluster ${cluster}`);
   const client = createClient({
     url,
     username,

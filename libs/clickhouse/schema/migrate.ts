@@ -6,7 +6,6 @@ import { askServers } from "../client/ask-servers.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
-import { type ExecuteStatement, migrateCluster } from "../cluster/migrate-cluster.ts";
 import { createDashboardViews } from "./dashboard-views.ts";
 import { ADOPTION, labelOf, matchesPredecessor, PREDECESSOR } from "./predecessor.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
@@ -84,7 +83,10 @@ export async function readApplied(client: ClickHouseClient, migrations: readonly
   return { applied: migrations.filter(({ version }) => applied.has(version)), isOfPredecessor: false };
 }
 
-type MigrateOptions = {
+/** Runs a statement of a migration on the server of a client. */
+export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promise<void>;
+
+export type MigrateOptions = {
   /** Called for each migration that is applied. */
   readonly onApply?: (migration: Migration) => void;
   /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
@@ -94,24 +96,6 @@ type MigrateOptions = {
 };
 
 /**
- * Brings the schema up to date: of the server, or of each one of its cluster, where all shards then read as one.
- * @returns the migrations that this call applied, on any server.
- * @throws MigrationError as {@link migrateServer} does.
- */
-export async function migrate(
-  connection: ClickHouseConnection,
-  directory: string,
-  options: MigrateOptions = {},
-): Promise<Migration[]> {
-  const { cluster } = connection;
-  if (cluster === undefined) return migrateServer(connection, directory, options);
-  const applied = await migrateCluster(connection, cluster, (server, execute) =>
-    migrateServer(server, directory, options, execute),
-  );
-  return [...new Map(applied.map((migration) => [migration.version, migration])).values()];
-}
-
-/**
  * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
  * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
  * is its record, so no lock is needed that a killed process could leave behind.
@@ -119,10 +103,10 @@ export async function migrate(
  * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
  * table or a view is lost, or a restore has not ended.
  */
-async function migrateServer(
+export async function migrate(
   connection: ClickHouseConnection,
   directory: string,
-  options: MigrateOptions,
+  options: MigrateOptions = {},
   execute: ExecuteStatement = async (client, sql) => void (await client.command({ query: sql })),
 ): Promise<Migration[]> {
   const migrations = await readMigrations(directory);

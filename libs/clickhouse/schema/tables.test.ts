@@ -1,20 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { perShardName } from "../cluster/distributed-tables.ts";
 import { dashboardGrants } from "../server/dashboard-rights.ts";
-import { COUNT_VIEWS, DASHBOARD_VIEWS } from "./dashboard-views.ts";
 import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
 import { labelOf, RETIRED_TABLES } from "./predecessor.ts";
-import {
-  AGEING_TABLES,
-  DERIVED_TABLES,
-  KEY_TABLES,
-  SHARDED_TABLES,
-  SHARED_TABLES,
-  TABLES,
-  TRANSIENT_TABLES,
-} from "./tables.ts";
+import { AGEING_TABLES, DERIVED_TABLES, KEY_TABLES, SHARED_TABLES, TABLES, TRANSIENT_TABLES } from "./tables.ts";
 
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
 
@@ -74,13 +64,4 @@ test("no table that dashboards may read has a column that names a workspace, a k
 
 test("the container's dashboards may read the same as the embedded server's", async () => {
   expect(await grantsIn("config/users.xml")).toEqual(dashboardGrants("noisefloor").sort());
-});
-
-test("dashboards over a cluster may read the same of each shard, and the tables and views over all of them", async () => {
-  const grants = await grantsIn("../cluster/clickhouse/users.xml");
-  const isOverShards = (grant: string) =>
-    [...SHARDED_TABLES, ...DASHBOARD_VIEWS].some((name) => grant.endsWith(`.${name}`));
-  const overShards = dashboardGrants("noisefloor_cluster").filter(isOverShards);
-  const parts = COUNT_VIEWS.map((view) => `GRANT SELECT ON noisefloor_cluster.${perShardName(view)}`);
-  expect(grants).toEqual([...dashboardGrants("noisefloor"), ...overShards, ...parts].sort());
 });

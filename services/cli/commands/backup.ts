@@ -3,12 +3,12 @@ import { basename, dirname, join } from "node:path";
 import { verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import { assertWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
-import { partsOf } from "@noisefloor/clickhouse/backup/parts.ts";
 import { formatPlace } from "@noisefloor/clickhouse/backup/place.ts";
-import { backUpPart } from "@noisefloor/clickhouse/backup/plain-copy.ts";
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { type MadeBackupRecord, writeBackup } from "@noisefloor/clickhouse/tables/backups.ts";
+import { backUpPart } from "@noisefloor/clickhouse-cluster/backup/plain-copy.ts";
+import { backupPartsOf, connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { type MakePart, makeParts } from "../backup-parts.ts";
 import { readBackupPlace } from "../backup-place.ts";
@@ -46,7 +46,7 @@ export async function runBackup(
   const server = await openClickHouse(settings.clickhouse, asCommand(context, signal));
   const progress = fractionBar("Backing up", settings.logLevel !== "silent");
   try {
-    const parts = await partsOf(server.connection, place);
+    const parts = await backupPartsOf(server.connection, place);
     const isOnThisMachine = server.origin !== "external" && place.kind === "file";
     const made = await makeParts(parts, isOnThisMachine ? makeAside : makeInPlace, signal, progress.show);
     progress.end();
@@ -73,7 +73,7 @@ async function recordBackup(
   backup: MadeBackupRecord,
   { log }: CommandContext,
 ): Promise<void> {
-  const client = connect(connection, "noisefloor-backup");
+  const client = connectStore(connection, "noisefloor-backup");
   try {
     await writeBackup(client, backup);
   } catch (error) {

@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
-import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { HoldsDataError, type Restored } from "@noisefloor/clickhouse/backup/restore.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { formatHolder } from "@noisefloor/clickhouse/server/embedded-files.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
+import { connectStore, restoreStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
@@ -53,7 +54,7 @@ export async function runRestore(
         `${resolve(dataDir)} is in use by ${await formatHolder(dataDir)}. Stop it first, then restore`,
       );
     }
-    const restored = await restoreDatabase(server.connection, place, {
+    const restored = await restoreStore(server.connection, place, {
       migrations: MIGRATIONS_DIRECTORY,
       replace,
       retentionDays: settings.retentionDays,
@@ -74,7 +75,7 @@ export async function runRestore(
         json ? JSON.stringify({ is_complete: false }) : "The restore was cancelled; the database is as it was.",
       );
     }
-    const client = connect(server.connection, "noisefloor-restore");
+    const client = connectStore(server.connection, "noisefloor-restore");
     try {
       const newestReceipt = await readNewestOfAll(client);
       if (json) return print(JSON.stringify(restoredToJson(restored, newestReceipt)));

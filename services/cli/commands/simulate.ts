@@ -1,5 +1,6 @@
-import { connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
@@ -77,7 +78,7 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
   await closingAfter(store, async () => {
     const release = await holdExchangeLock(store.server);
     const bar = fractionBar("Making rollups", settings.logLevel !== "silent");
-    const client = connect(store.server.connection, "noisefloor-simulate", LONG_REQUEST_MS);
+    const client = connectStore(store.server.connection, "noisefloor-simulate", LONG_REQUEST_MS);
     try {
       const removed = await removeObservations(
         client,

@@ -1,6 +1,6 @@
-import type { ReplicaReport } from "@noisefloor/clickhouse/replicas/report.ts";
 import type { SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import type { ReplicaReport } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import type { GroupState } from "@noisefloor/kafka/group-state.ts";

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
-import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse/replicas/report.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { readDailyObservations, readSize, type StoreSize } from "@noisefloor/clickhouse/schema/growth.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
@@ -16,6 +15,8 @@ import { countDeadLettersSince, type DeadLetterCount } from "@noisefloor/clickho
 import { readLoudestSources } from "@noisefloor/clickhouse/tables/loudest-sources.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import { readSensorSummaries, type SensorSummary } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { LoudestSource } from "@noisefloor/domain/sensors/own-address.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
@@ -80,8 +81,8 @@ async function askStore(
   describe: (error: unknown) => string = formatReason,
 ): Promise<Probe<StoreFacts>> {
   // The database may not exist yet.
-  const server = connect({ ...connection, database: "default" }, "noisefloor-status", PROBE_MS);
-  const client = connect(connection, "noisefloor-status", PROBE_MS);
+  const server = connectStore({ ...connection, database: "default" }, "noisefloor-status", PROBE_MS);
+  const client = connectStore(connection, "noisefloor-status", PROBE_MS);
   try {
     const [clock, rest] = await Promise.all([
       probe(() =>

@@ -1,4 +1,5 @@
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** With the interval of polls, no longer than the five seconds within which a revoked key must stop working. */
@@ -16,7 +17,7 @@ export type Clients = {
 
 export function openClients({ store, closeStack }: ServiceContext): Clients {
   const open = (application: string, timeoutMs?: number) => {
-    const client = connect(store.server.connection, application, timeoutMs);
+    const client = connectStore(store.server.connection, application, timeoutMs);
     closeStack.add(() => client.close());
     return client;
   };

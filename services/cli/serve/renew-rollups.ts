@@ -1,8 +1,9 @@
 import { exchangeLock } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
-import { connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
+import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /**
@@ -14,10 +15,10 @@ export function renewRollups({ store, log, closeStack }: Pick<ServiceContext, "s
   const stopping = new AbortController();
   const renew = async () => {
     if ((await readStaleRollups(store.client)) === undefined) return;
-    const release = await acquireServerLock(connection, exchangeLock(connection.database));
+    const release = await acquireServerLock(serverOf(connection), exchangeLock(connection.database));
     // The command that holds it does the work itself.
     if (release === undefined) return;
-    const client = connect(connection, "noisefloor-renew", LONG_REQUEST_MS);
+    const client = connectStore(connection, "noisefloor-renew", LONG_REQUEST_MS);
     try {
       log.warn("a removal of observations or a reapplying of tags was interrupted: making the rollups anew");
       const result = await renewStaleRollups(client, { signal: stopping.signal });

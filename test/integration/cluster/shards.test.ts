@@ -4,14 +4,15 @@ import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
-import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
-import { connectionsOf, readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
-import { type Shard, shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { readSize } from "@noisefloor/clickhouse/schema/growth.ts";
-import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readTableStatistics, type TableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { connectionsOf, readShards } from "@noisefloor/clickhouse-cluster/client/servers.ts";
+import { type Shard, shardOfAddress } from "@noisefloor/clickhouse-cluster/client/shard.ts";
+import { assertPlacement } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
+import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
@@ -122,7 +123,7 @@ test("every server has all tags, networks, workspaces and keys, and the same sch
     if (first !== undefined && first.rows > 0) filled.push(table);
   }
   expect(filled).toEqual(expect.arrayContaining(["tags", "network_ranges", "workspaces", "api_keys"]));
-  expect(await migrate(world.connection, MIGRATIONS)).toEqual([]);
+  expect(await migrateStore(world.connection, MIGRATIONS)).toEqual([]);
 });
 
 async function check() {
@@ -168,7 +169,7 @@ test("an address on a shard that is not its own is an error, as it would count t
 
 test("a user who may only read asks all shards, and changes nothing", async () => {
   const { database } = world.connection;
-  const client = connect({ ...cluster.reader, database }, "noisefloor-tests");
+  const client = connectStore({ ...cluster.reader, database }, "noisefloor-tests");
   try {
     const stored = (await addressesIn(`${OBSERVATIONS} FINAL`)).flat().length;
     expect(
@@ -192,13 +193,13 @@ test("no service starts while one server lacks a migration, and status says so",
     await expect(openPreparedStore(settings)).rejects.toThrow(error);
     expect((await probeStore(settings)).facts).toMatchObject({ value: { schema: { error } } });
   } finally {
-    await migrate(world.connection, MIGRATIONS);
+    await migrateStore(world.connection, MIGRATIONS);
   }
 });
 
 test("a cluster that the server does not know is an error that names the setting", async () => {
   const unknown = { ...world.connection, cluster: "elsewhere" };
-  await expect(migrate(unknown, MIGRATIONS)).rejects.toThrow(/no cluster elsewhere: .*CLICKHOUSE_CLUSTER/);
+  await expect(migrateStore(unknown, MIGRATIONS)).rejects.toThrow(/no cluster elsewhere: .*CLICKHOUSE_CLUSTER/);
 });
 
 const total = defineQuery({

@@ -1,7 +1,7 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { perShardName } from "@noisefloor/clickhouse/cluster/distributed-tables.ts";
 import { DASHBOARD_VIEWS } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
+import { perShardName } from "@noisefloor/clickhouse-cluster/schema/distributed-tables.ts";
 import { z } from "zod";
 
 /** Every table with a column that says to whom its rows belong, but for the views for dashboards. */

@@ -1,6 +1,6 @@
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { startComposeClickHouse } from "../servers/compose-clickhouse.ts";
 import { atVolume } from "../volume.ts";
 import { MIGRATIONS } from "../worlds/databases.ts";
@@ -22,7 +22,7 @@ export async function startUsers(
   workspaces: readonly string[] = [],
 ): Promise<Users> {
   const users = kind === "compose" ? await startCompose() : await startOwn(folder);
-  await migrate(users.writer, MIGRATIONS, { dashboardWorkspaces: workspaces });
+  await migrateStore(users.writer, MIGRATIONS, { dashboardWorkspaces: workspaces });
   return users;
 }
 

@@ -1,4 +1,4 @@
-import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
 import type { SightingsCache, SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { World } from "./world.ts";
@@ -8,7 +8,7 @@ export async function startIndex(
   { connection }: Pick<World, "connection">,
   options: SightingsCacheOptions,
 ): Promise<SightingsCache> {
-  const client = connect(connection, "noisefloor-tests");
+  const client = connectStore(connection, "noisefloor-tests");
   const index = startSightings(await client.owners(), await client.ownerOf(), () => options);
   return {
     ...index,

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { distributedDatabase } from "@noisefloor/clickhouse/cluster/names.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { distributedDatabase } from "@noisefloor/clickhouse-cluster/client/names.ts";
+import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { inject } from "vitest";
 import { z } from "zod";
 import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
@@ -133,8 +133,8 @@ async function findUnused(server: ClickHouseConnection): Promise<Unused | undefi
 
 async function makeDatabase(server: ClickHouseConnection): Promise<Unused> {
   const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
-  await migrate(connection, MIGRATIONS);
-  const client = connect({ ...connection, url: withoutCompiling(server.url) }, "noisefloor-tests");
+  await migrateStore(connection, MIGRATIONS);
+  const client = connectStore({ ...connection, url: withoutCompiling(server.url) }, "noisefloor-tests");
   const schema = { definitions: await readDefinitions(client), changed: undefined };
   return { connection, client, schema, caller: undefined, caches: {} };
 }

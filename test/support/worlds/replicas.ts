@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { syncReplicas } from "@noisefloor/clickhouse/replicas/tables.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { syncReplicas } from "@noisefloor/clickhouse-cluster/replicas/tables.ts";
 import { expect } from "vitest";
 import { contentOf } from "./store-contents.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
@@ -104,8 +104,8 @@ export async function openStage(servers: SoakServers, options: StageOptions): Pr
   const { seed, days, addressesAsked: defaultAsked } = options;
   const name = randomUUID().replaceAll("-", "");
   const connection = { ...servers.store.connection, database: `soak_${name}` };
-  await migrate(connection, MIGRATIONS);
-  const client = connect(connection, "noisefloor-tests");
+  await migrateStore(connection, MIGRATIONS);
+  const client = connectStore(connection, "noisefloor-tests");
   const tags = Array.from({ length: 10 }, (_, index) =>
     makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
   );

@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
-import { readOwnShards } from "@noisefloor/clickhouse/cluster/client.ts";
-import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
-import type { Shard } from "@noisefloor/clickhouse/cluster/shard.ts";
-import type { ReplicaState } from "@noisefloor/clickhouse/replicas/choose.ts";
-import { readReplicaState } from "@noisefloor/clickhouse/replicas/replica-cache.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { readOwnShards } from "@noisefloor/clickhouse-cluster/client/client.ts";
+import type { Shard } from "@noisefloor/clickhouse-cluster/client/shard.ts";
+import type { ReplicaState } from "@noisefloor/clickhouse-cluster/replicas/choose.ts";
+import { readReplicaState } from "@noisefloor/clickhouse-cluster/replicas/replica-cache.ts";
+import { countMisplaced } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { z } from "zod";
 import { type CommandContext, UserError } from "../../framework/command.ts";

@@ -1,4 +1,4 @@
-import { type RebalanceStep, rebalance } from "@noisefloor/clickhouse/rebalance/rebalance.ts";
+import { type RebalanceStep, rebalance } from "@noisefloor/clickhouse-cluster/rebalance/rebalance.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import type { OutputOptions } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";

@@ -1,7 +1,8 @@
-import { connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { countFiltered, type FilteredObservations } from "@noisefloor/clickhouse/tables/observation-filter.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { holdExchangeLock } from "../../exchange-lock.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
@@ -29,7 +30,7 @@ async function remove(
 ): Promise<void> {
   const closeStack = createCloseStack();
   try {
-    const client = connect(store.server.connection, "noisefloor-remove", LONG_REQUEST_MS);
+    const client = connectStore(store.server.connection, "noisefloor-remove", LONG_REQUEST_MS);
     closeStack.add(() => client.close());
     // Of an interrupted removal the rows may be gone, and with them the names.
     const wasInterrupted = (await readStaleRollups(client)) !== undefined;

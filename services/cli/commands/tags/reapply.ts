@@ -1,6 +1,7 @@
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { type ClickHouseClient, connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { type ClickHouseClient, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { DAY_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { loadRules } from "@noisefloor/ingest/tagging/open-tagger.ts";
@@ -44,7 +45,7 @@ async function reapply({ server }: Store, options: Work, context: CommandContext
   const { dryRun, times } = options;
   const closeStack = createCloseStack();
   try {
-    const client = connect(server.connection, "noisefloor-reapply", LONG_REQUEST_MS);
+    const client = connectStore(server.connection, "noisefloor-reapply", LONG_REQUEST_MS);
     closeStack.add(() => client.close());
     if (!dryRun) closeStack.add(await holdExchangeLock(server));
     const catalogue = await openTagCatalogue(client);

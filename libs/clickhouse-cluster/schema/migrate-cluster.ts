@@ -1,31 +1,36 @@
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { isUnreachable } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
+import {
+  type ExecuteStatement,
+  type MigrateOptions,
+  type Migration,
+  migrate,
+} from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
-import { isUnreachable } from "../client/errors.ts";
-import { defineQuery, runForOne } from "../client/query.ts";
+import { connectionsOfCluster } from "../client/each-server.ts";
+import type { ClusterConnection } from "../client/servers.ts";
 import { assertReplicated, createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
 import { createDistributedTables } from "./distributed-tables.ts";
-import { connectionsOfCluster } from "./each-server.ts";
 import { copyReferenceTables } from "./reference-tables.ts";
 
-/** Runs a statement of a migration on the server of a client. */
-export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promise<void>;
-
 /**
- * Migrates each server of a cluster. The replicas of a shard share its tables; a server that is new in a cluster that
- * others have tables of gets its tags, networks, workspaces and keys from one of them. While a replica is away, the
- * others must be current: they may have no statement that it lacks.
- * @param migrateServer migrates one server, with its statements run as they are given.
- * @returns the results for all servers.
- * @throws the error of a server that is away, if it has to be there.
+ * Brings the schema of each server of a cluster up to date, as `migrate` does that of one; all shards then read as one.
+ * The replicas of a shard share its tables; a server that is new in a cluster that others have tables of gets its tags,
+ * networks, workspaces and keys from one of them. While a replica is away, the others must be current: they may have no
+ * statement that it lacks.
+ * @returns the migrations that this call applied, on any server.
+ * @throws MigrationError as `migrate` does; the error of a server that is away, if it has to be there.
  */
-export async function migrateCluster<T>(
-  connection: ClickHouseConnection,
-  cluster: string,
-  migrateServer: (server: ClickHouseConnection, execute: ExecuteStatement) => Promise<readonly T[]>,
-): Promise<T[]> {
-  const shards = await connectionsOfCluster(connection, cluster);
+export async function migrateCluster(
+  connection: ClusterConnection,
+  directory: string,
+  options: MigrateOptions = {},
+): Promise<Migration[]> {
+  const { cluster } = connection;
+  const shards = await connectionsOfCluster(connection);
   const { isNew, away } = await lookAtAll(shards.flat());
-  const results: T[] = [];
+  const applied = new Map<number, Migration>();
   for (const [index, replicas] of shards.entries()) {
     const there = replicas.filter((server) => isNew.has(server));
     if (away !== undefined && (there.length === 0 || there.some((server) => isNew.get(server)))) throw away;
@@ -33,7 +38,8 @@ export async function migrateCluster<T>(
     const fail: ExecuteStatement = () => Promise.reject(away);
     try {
       for (const server of there) {
-        results.push(...(await migrateServer(server, away === undefined ? executeOn(server) : fail)));
+        const execute = away === undefined ? executeOn(server) : fail;
+        for (const one of await migrate(server, directory, options, execute)) applied.set(one.version, one);
         await createDistributedTables(server, cluster);
       }
     } finally {
@@ -41,12 +47,12 @@ export async function migrateCluster<T>(
     }
   }
   const source = placeOf(shards, (server) => isNew.get(server) === false);
-  if (source === undefined) return results;
+  if (source === undefined) return [...applied.values()];
   for (const server of shards.flat()) {
     if (!isNew.get(server)) continue;
     await withClient(server, (client) => copyReferenceTables(client, { ...source, name: cluster }));
   }
-  return results;
+  return [...applied.values()];
 }
 
 /** Which servers answer, whether they have no tables yet, and the error of one that does not answer. */

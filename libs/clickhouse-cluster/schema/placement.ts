@@ -1,10 +1,10 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/connect.ts";
-import { StoreError } from "../client/errors.ts";
-import { defineQuery, runForOne } from "../client/query.ts";
-import { ADDRESS_TAGS } from "../client/table-names.ts";
-import { readOwnShards } from "./client.ts";
-import { type Shard, slotsOf } from "./shard.ts";
+import { readOwnShards } from "../client/client.ts";
+import { type Shard, slotsOf } from "../client/shard.ts";
 
 const misplacedAddresses = defineQuery({
   name: "misplaced-addresses",

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "../client/connect.ts";
-import { readOwnShards } from "../cluster/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readOwnShards } from "../client/client.ts";
 import type { ReplicaState } from "./choose.ts";
 import { readReplicaState } from "./replica-cache.ts";
 

@@ -1,9 +1,12 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
+import { isTransient, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/client.ts";
-import type { ClickHouseConnection } from "../client/connection.ts";
-import { isTransient, StoreError } from "../client/errors.ts";
-import { defineQuery, run } from "../client/query.ts";
 import type { Shard } from "./shard.ts";
+
+/** A connection that names its cluster. */
+export type ClusterConnection = ClickHouseConnection & { readonly cluster: string };
 
 const clusterShards = defineQuery({
   name: "cluster-shards",
@@ -41,7 +44,7 @@ export async function readShards(client: ClickHouseClient, cluster: string): Pro
  * @param connectTo makes a client of one server.
  */
 export async function askForShards(
-  { cluster = "", otherUrls = [], ...server }: ClickHouseConnection,
+  { cluster, otherUrls = [], ...server }: ClusterConnection,
   connectTo: (server: ClickHouseConnection) => ClickHouseClient,
 ): Promise<readonly Shard[]> {
   const [url, ...others] = [server.url, ...otherUrls];
@@ -61,13 +64,13 @@ export async function askForShards(
  * A connection to each server by itself, shard by shard: at the same protocol and port as the configured one.
  */
 export function connectionsOf(
-  connection: ClickHouseConnection,
+  { url: first, username, password, database }: ClickHouseConnection,
   shards: readonly Shard[],
 ): readonly (readonly ClickHouseConnection[])[] {
   const connectionTo = (host: string): ClickHouseConnection => {
-    const url = new URL(connection.url);
+    const url = new URL(first);
     url.hostname = host.includes(":") ? `[${host}]` : host;
-    return { ...connection, url: url.href, otherUrls: undefined, cluster: undefined };
+    return { url: url.href, username, password, database };
   };
   return shards.map(({ hosts }) => hosts.map(connectionTo));
 }

@@ -1,6 +1,6 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
-import { type ClickHouseClient, type Requests, serverClient } from "../client/client.ts";
-import { isUnreachable, StoreTimeoutError } from "../client/errors.ts";
+import { type ClickHouseClient, type Requests, serverClient } from "@noisefloor/clickhouse/client/client.ts";
+import { isUnreachable, StoreTimeoutError } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReplicaState, replicaOf } from "./choose.ts";
 import { createReplicaCache, type ReplicaCache, type Replicas } from "./replica-cache.ts";
 import { askingReplica, storingOn } from "./settings.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
+import { isUnreachable, StoreTimeoutError } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/client.ts";
-import { isUnreachable, StoreTimeoutError } from "../client/errors.ts";
-import { defineQuery, run } from "../client/query.ts";
 
 const mutationsOf = defineQuery({
   name: "mutations-of-table",

@@ -1,27 +1,25 @@
-import { rebuildRollups } from "../backup/rebuild-rollups.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
-import { isUnknownTable, StoreError } from "../client/errors.ts";
-import { onAllServers, sumProgress } from "../cluster/all-servers.ts";
-import { connectionsOfCluster } from "../cluster/each-server.ts";
-import { assertPlacement } from "../cluster/placement.ts";
-import { copyReferenceTables } from "../cluster/reference-tables.ts";
-import { readShards } from "../cluster/servers.ts";
+import { rebuildRollups } from "@noisefloor/clickhouse/backup/rebuild-rollups.ts";
+import { type ClickHouseClient, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import {
   assertCurrentSchema,
   createDatabase,
   type Migration,
-  migrate,
   readApplied,
   readMigrations,
   viewsOf,
-} from "../schema/migrate.ts";
-import { applyRetention, readRetention } from "../schema/retention.ts";
-import { DERIVED_TABLES } from "../schema/tables.ts";
-import { putMarker, readUnfinished, removeMarker } from "../schema/unfinished-marker.ts";
+} from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { putMarker, readUnfinished, removeMarker } from "@noisefloor/clickhouse/schema/unfinished-marker.ts";
+import { onAllServers, sumProgress } from "../client/all-servers.ts";
+import { connectCluster } from "../client/client.ts";
+import { connectionsOfCluster } from "../client/each-server.ts";
+import { type ClusterConnection, readShards } from "../client/servers.ts";
+import { migrateCluster } from "../schema/migrate-cluster.ts";
+import { assertPlacement } from "../schema/placement.ts";
+import { copyReferenceTables } from "../schema/reference-tables.ts";
 import { copyPortion, isCopied, type Portion, readPortions, type Source, type Target } from "./portions.ts";
-
-/** A connection that names its cluster. */
-export type ClusterConnection = ClickHouseConnection & { readonly cluster: string };
 
 export type RebalanceOptions = {
   /** The cluster and the database that the services use. Nothing in it changes. */
@@ -55,10 +53,10 @@ export type Rebalanced = {
  */
 export async function rebalance(options: RebalanceOptions): Promise<Rebalanced> {
   const { source: from, target: to, isLast, signal } = options;
-  const open = (connection: ClickHouseConnection) => connect(connection, "noisefloor-rebalance", LONG_REQUEST_MS);
+  const open = (connection: ClusterConnection) => connectCluster(connection, "noisefloor-rebalance", LONG_REQUEST_MS);
   const client = open(from);
   // A client takes no database that does not exist.
-  for (const server of (await connectionsOfCluster(to, to.cluster)).flat()) await createDatabase(server);
+  for (const server of (await connectionsOfCluster(to)).flat()) await createDatabase(server);
   const made = open(to);
   try {
     const migrations = await readMigrations(options.migrations);
@@ -117,7 +115,7 @@ async function prepare(
   }
   for (const server of servers) await putMarker(server, "rebalance");
   if (applied.some(({ length }) => length !== migrations.length)) {
-    await migrate(target, directory, { isForRestore: true });
+    await migrateCluster(target, directory, { isForRestore: true });
   }
   for (const server of servers) {
     for (const view of viewsOf(migrations)) await server.command({ query: `DROP VIEW IF EXISTS ${view} SYNC` });
@@ -140,7 +138,7 @@ async function finish(
   { made, ...target }: Target & { readonly made: ClickHouseClient },
   options: RebalanceOptions,
 ): Promise<boolean> {
-  await migrate(options.target, options.migrations, { isForRestore: true });
+  await migrateCluster(options.target, options.migrations, { isForRestore: true });
   const servers = (await made.servers()).flat();
   for (const server of servers) await copyReferenceTables(server, source.cluster);
   if (!(await rebuildAll(target, options))) return false;

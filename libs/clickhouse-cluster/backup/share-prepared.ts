@@ -1,16 +1,6 @@
-import type { ClickHouseClient, ClickHouseConnection } from "../client/connect.ts";
+import type { ServerWork } from "@noisefloor/clickhouse/backup/server-work.ts";
+import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { createShared, linkParts, syncReplicas } from "../replicas/tables.ts";
-import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
-
-/** One server of a restore. */
-export type ServerWork = {
-  readonly connection: ClickHouseConnection;
-  readonly server: ClickHouseClient;
-  /** Of the scratch database. */
-  readonly prepared: ClickHouseClient;
-  /** Of the store's database, in which every table exists when tables are swapped. */
-  readonly live: ClickHouseClient;
-};
 
 /** A server that has prepared its shard's tables, and the other replicas of the shard. */
 type PreparedShard = ServerWork & { readonly others: readonly ServerWork[] };

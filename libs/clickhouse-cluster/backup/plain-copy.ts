@@ -1,10 +1,10 @@
-import { type ClickHouseClient, connect } from "../client/connect.ts";
+import { assertWhole, backUpDatabase, type MadeBackup } from "@noisefloor/clickhouse/backup/backup.ts";
+import type { BackupOptions } from "@noisefloor/clickhouse/backup/operation.ts";
+import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
+import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { COPIED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { createOwn, linkParts } from "../replicas/tables.ts";
-import { COPIED_TABLES } from "../schema/tables.ts";
-import { assertWhole, backUpDatabase, type MadeBackup } from "./backup.ts";
-import type { BackupOptions } from "./operation.ts";
 import type { BackupPart } from "./parts.ts";
-import { openScratchDatabase } from "./scratch-database.ts";
 
 /**
  * Makes one part of a backup. A replica's tables say where in Keeper they are shared, so they cannot be restored beside

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { formatTable, identifier, literal, type TablePlace } from "@noisefloor/clickhouse/client/sql-text.ts";
+import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/connect.ts";
-import { StoreError } from "../client/errors.ts";
-import { defineQuery, run } from "../client/query.ts";
-import { formatTable, identifier, literal, type TablePlace } from "../client/sql-text.ts";
-import { SHARDED_TABLES } from "../schema/tables.ts";
 
 /** Where the replicas of a shard tell each other of their parts in Keeper: a path for each table, the same for all. */
 export type KeeperPaths = ReadonlyMap<string, string>;

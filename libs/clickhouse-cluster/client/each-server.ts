@@ -1,16 +1,15 @@
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
-import { type ClickHouseConnection, connect } from "../client/connect.ts";
-import { StoreError } from "../client/errors.ts";
-import { defineQuery, runForOne } from "../client/query.ts";
 import { readReplicaState } from "../replicas/replica-cache.ts";
-import { askForShards, connectionsOf } from "./servers.ts";
+import { askForShards, type ClusterConnection, connectionsOf } from "./servers.ts";
 
 /** A connection to each server of a cluster by itself, shard by shard. @throws StoreError as {@link askForShards} does. */
 export async function connectionsOfCluster(
-  connection: ClickHouseConnection,
-  cluster: string,
+  connection: ClusterConnection,
 ): Promise<readonly (readonly ClickHouseConnection[])[]> {
-  const anyServer = { ...connection, cluster, database: "default" };
+  const anyServer = { ...connection, database: "default" };
   const shards = await askForShards(anyServer, (server) => connect(server, "noisefloor-cluster"));
   return connectionsOf(connection, shards);
 }
@@ -22,11 +21,8 @@ export type ShardConnections = {
 };
 
 /** @throws StoreError when no server of a shard has all its rows. */
-export async function connectionsOfShards(
-  connection: ClickHouseConnection,
-  cluster: string,
-): Promise<readonly ShardConnections[]> {
-  const shards = await connectionsOfCluster(connection, cluster);
+export async function connectionsOfShards(connection: ClusterConnection): Promise<readonly ShardConnections[]> {
+  const shards = await connectionsOfCluster(connection);
   return Promise.all(
     shards.map(async (all, index) => {
       const complete = all.length > 1 ? await findComplete(all) : all[0];

@@ -1,11 +1,11 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
+import { literal } from "@noisefloor/clickhouse/client/sql-text.ts";
+import { OWN_DATABASE, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
+import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/connect.ts";
-import { defineQuery, run, runForOne } from "../client/query.ts";
-import { literal } from "../client/sql-text.ts";
-import { OWN_DATABASE, rowsOf } from "../client/table-names.ts";
-import { COPY_SETTINGS, type NamedCluster, storedColumns, tableOnCluster } from "../cluster/reference-tables.ts";
-import { type Shard, slotsOf } from "../cluster/shard.ts";
-import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
+import { type Shard, slotsOf } from "../client/shard.ts";
+import { COPY_SETTINGS, type NamedCluster, storedColumns, tableOnCluster } from "../schema/reference-tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */
 const SHARDED_COPIES = COPIED_TABLES.filter((table) => SHARDED_TABLES.includes(table));

@@ -1,9 +1,9 @@
-import { type ClickHouseConnection, connect } from "../client/connect.ts";
-import { identifier } from "../client/sql-text.ts";
-import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "../schema/dashboard-views.ts";
-import { RETIRED_TABLES } from "../schema/predecessor.ts";
-import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
-import { distributedDatabase, distributedTable } from "./names.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { identifier } from "@noisefloor/clickhouse/client/sql-text.ts";
+import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
+import { RETIRED_TABLES } from "@noisefloor/clickhouse/schema/predecessor.ts";
+import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { distributedDatabase, distributedTable } from "../client/names.ts";
 
 /** The name of the Distributed table with a row of each shard for every row of a view that counts. */
 export const perShardName = (view: string) => `${view}_per_shard`;

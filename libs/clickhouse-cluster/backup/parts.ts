@@ -1,7 +1,8 @@
-import type { ClickHouseConnection } from "../client/connect.ts";
-import { connectionsOfShards } from "../cluster/each-server.ts";
-import { BackupError } from "./errors.ts";
-import type { BackupPlace } from "./place.ts";
+import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
+import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { connectionsOfShards } from "../client/each-server.ts";
+import type { ClusterConnection } from "../client/servers.ts";
 
 /** What one server makes or restores: the whole backup, or that of its shard. */
 export type BackupPart = {
@@ -15,13 +16,12 @@ export type BackupPart = {
 };
 
 /**
- * The parts of a store's backup: one, or one for each shard of its cluster, whose places have names of their own. The
+ * The parts of a cluster's backup: one for each shard, whose places have names of their own. The
  * names say how many shards there are, so a backup does not go into a cluster of fewer, where some would be missing.
  * @param place as the user names it.
  */
-export async function partsOf(connection: ClickHouseConnection, place: BackupPlace): Promise<readonly BackupPart[]> {
-  if (connection.cluster === undefined) return [{ connection, replicas: [connection], place }];
-  const shards = await connectionsOfShards(connection, connection.cluster);
+export async function partsOf(connection: ClusterConnection, place: BackupPlace): Promise<readonly BackupPart[]> {
+  const shards = await connectionsOfShards(connection);
   // A cluster of one shard and a single server can have each other's backups.
   if (shards.length === 1) return shards.map(({ complete, all }) => ({ connection: complete, replicas: all, place }));
   return shards.map(({ complete, all }, index) => {

@@ -1,15 +1,16 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
-import { bindingDatabases, type ClickHouseClient, type Requests } from "../client/client.ts";
-import type { ClickHouseConnection } from "../client/connection.ts";
-import { literal } from "../client/sql-text.ts";
+import { bindingDatabases, type ClickHouseClient, type Requests } from "@noisefloor/clickhouse/client/client.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
+import { literal } from "@noisefloor/clickhouse/client/sql-text.ts";
+import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
-import { SHARDED_TABLES } from "../schema/tables.ts";
 import { distributedDatabase, distributedTable } from "./names.ts";
-import { askForShards, connectionsOf } from "./servers.ts";
+import { askForShards, type ClusterConnection, connectionsOf } from "./servers.ts";
 import { type Shard, shardOfAddress } from "./shard.ts";
 
 /** What every query and insert of a cluster's client says beyond those of a single server. */
-export const CLUSTER_SETTINGS = {
+const CLUSTER_SETTINGS = {
   // A shard that does not answer is an error: without it every number would be smaller.
   skip_unavailable_shards: 0,
   optimize_skip_unused_shards: 0,
@@ -38,14 +39,16 @@ function isOfCluster(client: ClickHouseClient): client is ClusterClient {
  * A client of a cluster. It asks one server, that of the connection or, in a cluster with replicas, one of those that
  * have all rows; this server reads sharded tables on all shards, and sends rows that are inserted to them. What the
  * intake stores goes straight to the shards instead: see `openInsertQueue`.
- * @param connectTo makes a client of one server.
  */
-export function clusterClient(
-  connection: ClickHouseConnection & { readonly cluster: string },
-  connectTo: (server: ClickHouseConnection) => ClickHouseClient,
+export function connectCluster(
+  connection: ClusterConnection,
+  application: string,
+  requestTimeoutMs?: number,
 ): ClusterClient {
-  const { cluster, database } = connection;
-  const own = connectTo({ ...connection, cluster: undefined });
+  const { cluster, otherUrls: _others, ...server } = connection;
+  const { database } = server;
+  const connectTo: ConnectTo = (one) => connect(one, application, requestTimeoutMs, CLUSTER_SETTINGS);
+  const own = connectTo(server);
   const overShards = { rows_database: distributedDatabase(database), own_database: database };
   const onShard = { rows_database: database, own_database: database };
   let opened: Promise<Members> | undefined;
@@ -112,6 +115,8 @@ export function clusterClient(
   };
 }
 
+type ConnectTo = (server: ClickHouseConnection) => ClickHouseClient;
+
 /** The servers of a cluster, and how to reach them. */
 type Members = {
   readonly layout: readonly Shard[];
@@ -121,11 +126,7 @@ type Members = {
   readonly router: ReplicaRouter | undefined;
 };
 
-function openMembers(
-  connection: ClickHouseConnection,
-  layout: readonly Shard[],
-  connectTo: (server: ClickHouseConnection) => ClickHouseClient,
-): Members {
+function openMembers(connection: ClusterConnection, layout: readonly Shard[], connectTo: ConnectTo): Members {
   const servers = connectionsOf(connection, layout).map((replicas) => replicas.map(connectTo));
   if (servers.every(({ length }) => length === 1)) {
     return { layout, servers, shards: servers.flat(), router: undefined };

@@ -1,8 +1,8 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
+import { explainMissingRight, isUnreachable } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/client.ts";
-import { explainMissingRight, isUnreachable } from "../client/errors.ts";
-import { defineQuery, run } from "../client/query.ts";
-import { SHARDED_TABLES } from "../schema/tables.ts";
 import { chooseReplica, type ReplicaState } from "./choose.ts";
 import { rememberReplica, type SeenReplica } from "./memory.ts";
 import { MAX_DELAY_SECONDS } from "./settings.ts";

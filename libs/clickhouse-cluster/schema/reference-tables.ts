@@ -1,9 +1,9 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { identifier, literal } from "@noisefloor/clickhouse/client/sql-text.ts";
+import { COPIED_TABLES, SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/connect.ts";
-import { defineQuery, run } from "../client/query.ts";
-import { identifier, literal } from "../client/sql-text.ts";
 import { askingReplica } from "../replicas/settings.ts";
-import { COPIED_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
 
 /** Tables of which every server has all rows; each server notes its own migrations. */
 const REFERENCE_TABLES = COPIED_TABLES.filter(

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
+import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { expect, test } from "vitest";
-import { readMigrations } from "../schema/migrate.ts";
-import { SHARDED_TABLES } from "../schema/tables.ts";
 import { replicated } from "./tables.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../../../infra/clickhouse/migrations", import.meta.url));

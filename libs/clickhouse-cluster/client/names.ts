@@ -1,4 +1,4 @@
-import { identifier } from "../client/sql-text.ts";
+import { identifier } from "@noisefloor/clickhouse/client/sql-text.ts";
 
 /** The database with a Distributed table for each sharded one, beside the database with the tables themselves. */
 export function distributedDatabase(database: string): string {

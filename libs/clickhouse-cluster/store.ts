@@ -1,0 +1,71 @@
+import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import { type Restored, type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
+import { type MigrateOptions, type Migration, migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { type BackupPart, partsOf } from "./backup/parts.ts";
+import { restoreCluster } from "./backup/restore-cluster.ts";
+import { connectCluster } from "./client/client.ts";
+import { connectionsOfCluster } from "./client/each-server.ts";
+import type { ClusterConnection } from "./client/servers.ts";
+import { migrateCluster } from "./schema/migrate-cluster.ts";
+
+/*
+ * What is done to a store, which is one server or a cluster: its connection says which.
+ */
+
+const isOfCluster = (connection: ClickHouseConnection): connection is ClusterConnection =>
+  connection.cluster !== undefined;
+
+/** The server that a connection names, by itself. */
+export function serverOf({ url, username, password, database }: ClickHouseConnection): ClickHouseConnection {
+  return { url, username, password, database };
+}
+
+/** A client of the store: see `connect`. */
+export function connectStore(
+  connection: ClickHouseConnection,
+  application: string,
+  requestTimeoutMs?: number,
+): ClickHouseClient {
+  return isOfCluster(connection)
+    ? connectCluster(connection, application, requestTimeoutMs)
+    : connect(serverOf(connection), application, requestTimeoutMs);
+}
+
+/** A connection to each server of the store by itself. */
+export async function serversOf(connection: ClickHouseConnection): Promise<readonly ClickHouseConnection[]> {
+  return isOfCluster(connection) ? (await connectionsOfCluster(connection)).flat() : [serverOf(connection)];
+}
+
+/** Brings the store's schema up to date: see `migrate`. */
+export function migrateStore(
+  connection: ClickHouseConnection,
+  directory: string,
+  options?: MigrateOptions,
+): Promise<Migration[]> {
+  return isOfCluster(connection)
+    ? migrateCluster(connection, directory, options)
+    : migrate(serverOf(connection), directory, options);
+}
+
+/** Replaces the store by a backup: see `restoreDatabase`. */
+export function restoreStore(
+  connection: ClickHouseConnection,
+  from: BackupPlace,
+  options: RestoreOptions,
+): Promise<Restored | undefined> {
+  return isOfCluster(connection)
+    ? restoreCluster(connection, from, options)
+    : restoreDatabase(serverOf(connection), from, options);
+}
+
+/** The parts of the store's backup, which are made one by one. @param place as the user names it. */
+export async function backupPartsOf(
+  connection: ClickHouseConnection,
+  place: BackupPlace,
+): Promise<readonly BackupPart[]> {
+  if (isOfCluster(connection)) return partsOf(connection, place);
+  const server = serverOf(connection);
+  return [{ connection: server, replicas: [server], place }];
+}
