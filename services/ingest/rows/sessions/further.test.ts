@@ -1,8 +1,7 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { betterApplication } from "./application.ts";
-import type { SessionState } from "./merge.ts";
+import { betterApplication, type SessionState } from "./merge.ts";
 import { createSessions, type JoiningPart, sessionKey } from "./sessions.ts";
 
 const NOW = Date.UTC(2026, 10, 20);

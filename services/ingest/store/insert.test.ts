@@ -1,7 +1,7 @@
 import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import { expect, test } from "vitest";
 import { digestOf, encodeTwo, observationRows } from "../../../test/support/ingest/encoded-rows.ts";
-import { blockEncoder } from "./encode-blocks.ts";
+import { blockEncoder } from "./insert.ts";
 
 test.each([
   [10_000, 10],
