@@ -4,16 +4,11 @@ import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/rows/enri
 import { createReverseDns } from "@noisefloor/ingest/rows/enrichment/reverse-dns.ts";
 import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
-import type { CompiledTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { CommandContext } from "./framework/command.ts";
 import { openRuleTagger } from "./reference/rule-tagger.ts";
 
 export type OpenRows = {
   readonly rows: Omit<RowOptions, "sessions">;
-  /** The rules as they are now, whose tags `rows` assigns. */
-  currentRules(): CompiledTagger;
-  /** Whether `rows` may make another row of an observation than when it was last asked. */
-  hasChanged(): boolean;
   stop(): void;
 };
 
@@ -33,7 +28,6 @@ export async function openRows(
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
   const names = settings.reverseDns === undefined ? undefined : createReverseDns(settings.reverseDns);
-  let known: readonly unknown[] = [];
   return {
     rows: {
       prepare: names?.prepare,
@@ -42,13 +36,6 @@ export async function openRows(
         names?.fill(observation);
       },
       assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
-    },
-    currentRules: tagger.current,
-    hasChanged() {
-      const before = known;
-      known = [tagger.current(), catalogue.all(), enricher.changes()];
-      // Names become known at any time.
-      return names !== undefined || known.some((one, index) => one !== before[index]);
     },
     stop() {
       tagger.stop();

@@ -12,17 +12,8 @@ import { type Automaton, buildAutomaton, type Pattern } from "./automaton.ts";
 export type Signals = {
   /** Calls back with each signal of an event, some of them more than once. @param number of the event, from 1 on. */
   scan(event: TaggedEvent, number: number, report: (signal: number) => void): void;
-  /** Reports only what it finds in the fields of {@link isAboutSource}, in an order that is always the same. */
-  scanSource(event: TaggedEvent, number: number, report: (signal: number) => void): void;
   readonly count: number;
 };
-
-const SOURCE_FIELDS: ReadonlySet<FieldName> = new Set([
-  ...(["source_ip", "source_port", "asn", "organization", "country", "rdns", "validated_rdns", "sensor"] as const),
-]);
-
-/** Whether a field says who was seen and by whom, and nothing of what was sent. */
-export const isAboutSource = (field: FieldName): boolean => SOURCE_FIELDS.has(field);
 
 export type SignalBuilder = {
   text(field: TextFieldName, form: TextForm, operator: TextOperator, text: string): number;
@@ -122,14 +113,14 @@ function createSignals(
     }),
   );
   const all = [...texts, ...numbers, ...(networks.length > 0 ? [ofSource] : []), ...values];
-  return { count, scan: scanWith(all), scanSource: scanWith(all.filter(({ field }) => isAboutSource(field))) };
+  return { count, scan: scanWith(all) };
 }
 
 type Scan = Signals["scan"];
 /** One look at a field of an event. */
-type Look = { readonly field: FieldName; readonly member: Member; readonly scan: Scan };
+type Look = { readonly member: Member; readonly scan: Scan };
 
-const look = (field: FieldName, scan: Scan): Look => ({ field, member: FIELDS[field].member, scan });
+const look = (field: FieldName, scan: Scan): Look => ({ member: FIELDS[field].member, scan });
 
 /** Most observations lack most members: then none of the looks at their fields is taken. */
 function scanWith(looks: readonly Look[]): Scan {

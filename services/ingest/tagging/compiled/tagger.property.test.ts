@@ -174,49 +174,6 @@ test("the compiled rules give the same tags as looking at one rule's fields afte
   );
 });
 
-const sourceEntry: fc.Arbitrary<readonly [string, unknown]> = fc.oneof(
-  fc.tuple(fc.constantFrom("rdns", "organization"), oneOrMore(value)),
-  fc.tuple(fc.constantFrom("rdns|contains", "organization|startswith", "rdns|re"), fc.constantFrom("a", "ab", "k")),
-  fc.tuple(fc.constantFrom("asn|gt", "source_port|lt"), port),
-  fc.tuple(fc.constant("asn"), oneOrMore(port)),
-  fc.tuple(fc.constantFrom("rdns|exists", "validated_rdns|exists", "country|exists"), fc.boolean()),
-);
-const sources: fc.Arbitrary<Taggable> = fc.record(
-  {
-    source_ip: fc.constantFrom("1.2.3.4", "1.2.9.9", "9.9.9.9"),
-    source_port: port,
-    asn: port,
-    organization: value,
-    country: fc.constantFrom("DE", "CN"),
-    rdns: value,
-    rdns_validated: fc.boolean(),
-  },
-  { requiredKeys: [] },
-);
-
-test("what is remembered of a content gives every source of it the tags that it would get without", () => {
-  const withSource = fc
-    .tuple(fc.array(entry, { maxLength: 2 }), fc.array(sourceEntry, { minLength: 1, maxLength: 2 }))
-    .map(([some, more]) => Object.fromEntries([...some, ...more]));
-  fc.assert(
-    fc.property(
-      fc.array(fc.oneof(fields, withSource).filter(isGood), { minLength: 1, maxLength: 12 }),
-      fc.array(observations, { minLength: 1, maxLength: 3 }),
-      fc.array(sources, { minLength: 2, maxLength: 8 }),
-      (matches, contents, from) => {
-        const { tagsFor } = createTagger(matches.map((match, index) => ruleOf(`rule-${index}`, match)));
-        for (const { source_ip: _, ...content } of contents) {
-          for (const source of [...from, ...from]) {
-            const event = { ...content, ...source };
-            expect(tagsFor(event, content)).toEqual(tagsFor(event));
-          }
-        }
-      },
-    ),
-    { numRuns: 150 },
-  );
-});
-
 test("conditions over named selections mean what Sigma says", () => {
   fc.assert(
     fc.property(

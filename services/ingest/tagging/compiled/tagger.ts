@@ -1,33 +1,20 @@
 import { type Explanation, explainRules } from "../explain.ts";
 import { type TaggedEvent, toEvent } from "../matching/event.ts";
-import type { FieldName, Taggable } from "../matching/fields.ts";
+import type { Taggable } from "../matching/fields.ts";
 import { atomHolds } from "../matching/holds.ts";
 import type { Atom, TaggingRule } from "../rule.ts";
 import { compileRule, type Program } from "./compile-rule.ts";
-import { isAboutSource, signalBuilder } from "./signals.ts";
-import { visitTest } from "./visits.ts";
+import { signalBuilder } from "./signals.ts";
 
 export type CompiledTagger = {
-  /**
-   * The slugs of the rules that match, sorted.
-   * @param content stands for all that was sent. Observations with the same one differ only in their time, their source
-   * and their sensor, so that what rules find in it is remembered as long as the object lives.
-   */
-  tagsFor(observation: Taggable, content?: object): readonly string[];
-  /**
-   * The same for sources that no rule can tell apart: with the same content they get the same tags, where no rule asks
-   * for the visit.
-   */
-  sourceKey(observation: Taggable): string;
-  /** Whether a rule looks at the sensor of an observation or asks for its source port. */
-  asksForVisit(sourcePort: number | undefined): boolean;
+  /** The slugs of the rules that match, sorted. */
+  tagsFor(observation: Taggable): readonly string[];
   explain(observation: Taggable): Explanation;
   /** How many rules were evaluated so far: those of which something necessary was found in an event. */
   evaluated(): number;
 };
 
 const NO_TAGS: readonly string[] = [];
-const MAX_REMEMBERED = 256;
 
 /**
  * Compiles rules so that the time for an event hardly depends on their number: all texts, numbers and networks that
@@ -52,10 +39,6 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
     if (trigger === undefined) always.push(rule);
     else for (const signal of trigger.signals) triggers[signal]?.push(rule);
   }
-  const testedOfSource = new Set(
-    compiled.flatMap(({ program }) => testedFields(program)).filter((field) => isAboutSource(field)),
-  );
-  const remembered = new WeakMap<object, Map<string, readonly string[]>>();
   const rulesBySignal = triggers.map((list) => Uint32Array.from(list));
 
   // Numbering the events spares clearing what is known of the one before.
@@ -119,51 +102,11 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
     return slugs.length < 2 ? slugs : [...new Set(slugs)];
   };
 
-  /** All that rules can find out about the source: the signals, and the values that they test otherwise. */
-  const keyOfSource = (event: TaggedEvent): string => {
-    let key = "";
-    current++;
-    signals.scanSource(event, current, (signal) => {
-      key += `${signal},`;
-    });
-    for (const field of testedOfSource) key += `|${JSON.stringify(event.value(field))}`;
-    return key;
-  };
-
   return {
     evaluated: () => evaluated,
-    sourceKey: (observation) => keyOfSource(toEvent(observation)),
-    asksForVisit: visitTest(rules),
     explain: (observation) => explainRules(rules, toEvent(observation)),
-    tagsFor(observation, content) {
-      const event = toEvent(observation);
-      if (content === undefined) return match(event);
-      const bySource = remembered.get(content) ?? new Map<string, readonly string[]>();
-      remembered.set(content, bySource);
-      const key = keyOfSource(event);
-      // Where rules compare names of sources, each has a key of its own.
-      if (bySource.size >= MAX_REMEMBERED) bySource.clear();
-      const known = bySource.get(key) ?? match(event);
-      bySource.set(key, known);
-      return known;
-    },
+    tagsFor: (observation) => match(toEvent(observation)),
   };
-}
-
-/** The fields whose values a rule compares, where signals alone do not decide. */
-function testedFields(program: Program): FieldName[] {
-  switch (program.kind) {
-    case "any":
-    case "all":
-      return [];
-    case "test":
-      return [program.atom.kind === "network" ? "source_ip" : program.atom.field];
-    case "and":
-    case "or":
-      return program.parts.flatMap(testedFields);
-    case "not":
-      return testedFields(program.part);
-  }
 }
 
 function testKey(atom: Atom): string {
