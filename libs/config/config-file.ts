@@ -1,9 +1,6 @@
 import { isCollection, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { ConfigError, type Environment } from "./env.ts";
+import { ConfigError, type ConfigFile } from "./env.ts";
 import { nearestSetting } from "./nearest.ts";
-
-/** The settings of a configuration file, as texts like those of the environment. */
-export type ConfigFile = { readonly path: string; readonly values: Environment };
 
 /**
  * Reads a YAML map of settings by the names of their environment variables. A list stands for values separated by

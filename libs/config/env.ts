@@ -1,7 +1,9 @@
 import { z } from "zod";
-import type { ConfigFile } from "./config-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The settings of a configuration file, as texts like those of the environment. */
+export type ConfigFile = { readonly path: string; readonly values: Environment };
 
 /** Lists every error in the environment, one line per variable. */
 export class ConfigError extends Error {

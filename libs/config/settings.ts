@@ -1,8 +1,16 @@
 import { isWorkspaceId, WORKSPACE_ID_CHARACTERS } from "@noisefloor/domain/access/workspace-id.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
-import type { ConfigFile } from "./config-file.ts";
-import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
+import {
+  type Check,
+  type ConfigFile,
+  type Environment,
+  flag,
+  list,
+  optionalFlag,
+  readEnvironment,
+  wholeNumber,
+} from "./env.ts";
 import {
   isBroker,
   isHostName,

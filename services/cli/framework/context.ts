@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import type { ConfigFile } from "@noisefloor/config/config-file.ts";
-import { ConfigError } from "@noisefloor/config/env.ts";
+import { ConfigError, type ConfigFile } from "@noisefloor/config/env.ts";
 import { findUnknownVariables } from "@noisefloor/config/nearest.ts";
 import { readSettings, SETTINGS, type Settings } from "@noisefloor/config/settings.ts";
 import { createLogger, type Logger } from "@noisefloor/telemetry/logger.ts";
