@@ -70,7 +70,7 @@ export type HttpDraft = {
 export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
   const named = draft.sensor ?? options.envelope?.sensor;
-  const sensor = options.sensorId ?? clip(identifierText(named), MAX_LENGTH.identifier) ?? draft.format;
+  const sensor = options.sensorId ?? clip(named && withoutControls(named), MAX_LENGTH.identifier) ?? draft.format;
   const zone = draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format);
   const { time, isZoneless } = readTime(draft.observedAt ?? options.envelope?.time, options, zone);
   const { address, port } = splitAddress(draft.sourceIp);
@@ -82,11 +82,9 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     source_port: draft.sourcePort ?? port,
     destination_port: draft.destinationPort === undefined ? undefined : options.publicPort(draft.destinationPort),
     application: applicationName(draft.application),
-    session_id: clip(identifierText(draft.session), MAX_LENGTH.identifier),
+    session_id: clip(draft.session && withoutControls(draft.session), MAX_LENGTH.identifier),
     credentials: clipList(draft.credentials, MAX_ITEMS.credentials, ({ username, password }) =>
-      orUndefined(
-        defined({ username: clip(username, MAX_LENGTH.credential), password: clip(password, MAX_LENGTH.credential) }),
-      ),
+      defined({ username: clip(username, MAX_LENGTH.credential), password: clip(password, MAX_LENGTH.credential) }),
     ),
     login_attempts: draft.loginAttempts === 0 ? undefined : draft.loginAttempts,
     commands: clipTexts(draft.commands, MAX_ITEMS.commands, MAX_LENGTH.command),
@@ -94,30 +92,24 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     payload_sha256: clipList(draft.payloadSha256?.filter(isSha256), MAX_ITEMS.payload_sha256, (digest) =>
       digest?.toLowerCase(),
     ),
-    labels: clipTexts(
-      draft.labels?.flatMap((label) => identifierText(label) ?? []),
-      MAX_ITEMS.labels,
-      MAX_LENGTH.label,
-    ),
-    http: draft.http && orUndefined(toHttp(draft.http)),
-    tls: orUndefined(
-      defined({ ja3: clip(draft.ja3, MAX_LENGTH.fingerprint), ja4: clip(draft.ja4, MAX_LENGTH.fingerprint) }),
-    ),
-    ssh: orUndefined(
-      defined({ hassh: clip(draft.hassh, MAX_LENGTH.fingerprint), banner: clip(draft.sshBanner, MAX_LENGTH.banner) }),
-    ),
+    labels: clipTexts(draft.labels?.map(withoutControls), MAX_ITEMS.labels, MAX_LENGTH.label),
+    http: draft.http && toHttp(draft.http),
+    tls: defined({ ja3: clip(draft.ja3, MAX_LENGTH.fingerprint), ja4: clip(draft.ja4, MAX_LENGTH.fingerprint) }),
+    ssh: defined({
+      hassh: clip(draft.hassh, MAX_LENGTH.fingerprint),
+      banner: clip(draft.sshBanner, MAX_LENGTH.banner),
+    }),
     asn: draft.asn !== undefined && /^(?:AS)?\d{1,9}$/i.test(draft.asn) ? draft.asn : undefined,
     organization: clip(draft.organization, MAX_LENGTH.organization),
     country: draft.country !== undefined && /^[A-Z]{2}$/.test(draft.country) ? draft.country : undefined,
     city: clip(draft.city, MAX_LENGTH.place),
     rdns: clip(draft.rdns, MAX_LENGTH.rdns),
-    metadata: draft.metadata && orUndefined(scalars(draft.metadata)),
+    metadata: draft.metadata && scalars(draft.metadata),
   };
-  const content = defined(observation);
+  const content = defined(observation) ?? {};
   const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
-  const observation_id = `raw:${hash("sha256", key).slice(0, 32)}`;
-  const identified = { ...content, observation_id };
-  return isZoneless ? { observation: identified, isZoneless } : { observation: identified };
+  content.observation_id = `raw:${hash("sha256", key).slice(0, 32)}`;
+  return isZoneless ? { observation: content, isZoneless } : { observation: content };
 }
 
 /** The rejection of a record that names no source. */
@@ -128,7 +120,7 @@ export function noSource(members: readonly string[]): Rejection {
   };
 }
 
-function toHttp({ target, ...http }: HttpDraft): Fields {
+function toHttp({ target, ...http }: HttpDraft): Fields | undefined {
   // A whole URL stays one: its sender takes the sensor for a proxy.
   const [path, query] = splitQuery(target);
   return defined({
@@ -199,10 +191,10 @@ function applicationName(text: string | undefined): string | undefined {
   return name !== undefined && /^[a-z0-9][a-z0-9._-]{0,31}$/.test(name) ? name : undefined;
 }
 
+const CONTROL = /\p{Cc}/gu;
+
 /** Identifiers and labels hold no control characters. */
-function identifierText(text: string | undefined): string | undefined {
-  return text?.replaceAll(/\p{Cc}/gu, " ");
-}
+const withoutControls = (text: string) => text.replaceAll(CONTROL, " ");
 
 /** The first characters of a text; undefined for none. Cutting may leave half a surrogate pair. */
 function clip(text: string | undefined, length: number): string | undefined {
@@ -212,7 +204,8 @@ function clip(text: string | undefined, length: number): string | undefined {
 }
 
 function clipTexts(texts: readonly string[] | undefined, length: number, each: number): string[] | undefined {
-  return clipList(texts === undefined ? undefined : [...new Set(texts)], length, (text) => clip(text, each));
+  if (texts === undefined || texts.length === 0) return undefined;
+  return clipList(texts.length === 1 ? texts : [...new Set(texts)], length, (text) => clip(text, each));
 }
 
 /** These have members of their own. */
@@ -229,24 +222,34 @@ function clipHeaderLines(lines: readonly string[] | undefined): string[] | undef
 }
 
 function clipList<T, U>(values: readonly T[] | undefined, length: number, map: (value: T) => U | undefined) {
-  const list = values?.slice(0, length).flatMap((value) => map(value) ?? []);
-  return list === undefined || list.length === 0 ? undefined : list;
+  if (values === undefined || values.length === 0) return undefined;
+  const list: U[] = [];
+  for (const value of values.slice(0, length)) {
+    const mapped = map(value);
+    if (mapped !== undefined) list.push(mapped);
+  }
+  return list.length === 0 ? undefined : list;
 }
 
-/** Without the members that are undefined. */
-function defined(fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+/** The members that have a value; undefined when none has. None may be called `__proto__`. */
+export function defined(fields: Fields): Record<string, unknown> | undefined {
+  let found: Record<string, unknown> | undefined;
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === undefined || value === null) continue;
+    found ??= {};
+    found[name] = value;
+  }
+  return found;
 }
 
 /** The members that are texts, numbers or booleans: an object would take many times the memory of its bytes. */
-function scalars(fields: Fields): Record<string, unknown> {
-  const clipped = Object.entries(fields).map(([name, value]) => [
-    name,
-    typeof value === "string" ? clip(value, MAX_LENGTH.body) : typeof value === "object" ? undefined : value,
-  ]);
-  return defined(Object.fromEntries(clipped));
-}
-
-function orUndefined(fields: Fields): Fields | undefined {
-  return Object.keys(fields).length === 0 ? undefined : fields;
+function scalars(fields: Fields): Fields | undefined {
+  const members: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    const scalar = typeof value === "string" ? clip(value, MAX_LENGTH.body) : value;
+    if (scalar !== undefined && typeof scalar !== "object") members.push([name, scalar]);
+  }
+  // A member called __proto__ becomes one, so that validation rejects it.
+  return members.length === 0 ? undefined : Object.fromEntries(members);
 }

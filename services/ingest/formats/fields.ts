@@ -5,19 +5,21 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The names of the paths that code and field maps ask for, which are few. */
+const namesOfPath = new Map<string, readonly string[]>();
+
 /** The value at a path like `http.url`: of a member that is called so, dots and all, or of nested objects. */
 export function at(record: Fields, path: string): unknown {
   if (Object.hasOwn(record, path)) return record[path];
   if (!path.includes(".")) return undefined;
+  const names = namesOfPath.get(path) ?? path.split(".");
+  namesOfPath.set(path, names);
   let value: unknown = record;
-  for (let start = 0, dot = path.indexOf("."); ; start = dot + 1, dot = path.indexOf(".", start)) {
-    // Most members that are not there have no dot: nothing is cut for them.
-    if (dot < 0 && start === 0) return undefined;
-    const name = dot < 0 ? path.slice(start) : path.slice(start, dot);
+  for (const name of names) {
     if (!isFields(value) || !Object.hasOwn(value, name)) return undefined;
     value = value[name];
-    if (dot < 0) return value;
   }
+  return value;
 }
 
 /** The object at a path; an empty one if the path leads to none. */

@@ -1,4 +1,5 @@
 import { MAX_ITEMS, MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
+import { defined } from "../draft.ts";
 import { type Fields, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { decodeCowrie } from "./cowrie.ts";
@@ -71,15 +72,13 @@ function withEnrichment(observation: Fields, record: Fields, type: string): Fiel
     ...textsAt(record, "alert.cve_id").flatMap(cveLabels),
     ...textsAt(record, "ip_rep").map((reputation) => `ip-rep:${reputation}`),
   ];
-  const enrichment = {
+  const enriched = defined({
     asn: textAt(record, "geoip.asn"),
     organization: textAt(record, "geoip.as_org")?.slice(0, MAX_LENGTH.organization),
     country: country !== undefined && /^[A-Z]{2}$/.test(country) ? country : undefined,
     city: textAt(record, "geoip.city_name")?.slice(0, MAX_LENGTH.place),
-  };
-  return {
-    ...Object.fromEntries(Object.entries(enrichment).filter(([, value]) => value !== undefined)),
     ...observation,
     ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, MAX_ITEMS.labels) }),
-  };
+  });
+  return enriched ?? observation;
 }
