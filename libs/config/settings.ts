@@ -48,6 +48,7 @@ export const settingsSchema = z.object({
     (urls) => urls.every((url) => !URL.canParse(url) || new URL(url).username === ""),
     "takes no user in the URL: set CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
   ),
+  CLICKHOUSE_MEMORY_MIB: wholeNumber(128, 1_000_000).optional(),
   CLICKHOUSE_USER: z.string().default("default"),
   CLICKHOUSE_PASSWORD: z.string().default(""),
   CLICKHOUSE_DATABASE: z
@@ -275,7 +276,8 @@ function clickhouseSettings(variables: Variables) {
           database: variables.CLICKHOUSE_DATABASE,
           cluster: variables.CLICKHOUSE_CLUSTER,
         };
-  return { server, dataDir: variables.DATA_DIR };
+  const { CLICKHOUSE_MEMORY_MIB: memoryMib, DATA_DIR: dataDir } = variables;
+  return { server, dataDir, memoryBytes: memoryMib === undefined ? undefined : memoryMib * MEBIBYTE };
 }
 
 /** Undefined without keys: ClickHouse then uses its own credentials. */

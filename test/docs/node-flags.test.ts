@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { NODE_FLAGS } from "../support/worlds/command-line.ts";
 import { readText } from "./documents.ts";
 
-/** Between `node` and the program, as arguments of a shell or as a JSON array. */
-const CALL = /\bnode[",\s\\]+((?:"?--[\w=-]+[",\s\\]+)+)"?(?:services\/cli\/bin\/noisefloor\.js|infra\/bootstrap\.mjs)/;
+/** Between `node` and the program, or a command that prints further flags, in a shell or as a JSON array. */
+const CALL =
+  /\bnode[",\s\\]+((?:"?--[\w=-]+[",\s\\]+)+)"?(?:\$\(node infra\/heap-flags\.mjs\) )?(?:services\/cli\/bin\/noisefloor\.js|infra\/bootstrap\.mjs)/;
 
 test.each(["package.json", "infra/docker/Dockerfile", "infra/systemd/noisefloor.service"])(
   "%s starts Node with the flags of the command",

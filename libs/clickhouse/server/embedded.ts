@@ -16,6 +16,7 @@ import {
   readOrMakeCredentials,
   writeServerNote,
 } from "./embedded-files.ts";
+import { allocatorEnvironment, defaultMemoryBytes } from "./embedded-memory.ts";
 import { locateLibrary, type ServerProcess, startServerProcess } from "./embedded-process.ts";
 import { type RestartOptions, supervise } from "./embedded-restart.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -44,6 +45,8 @@ export type EmbeddedOptions = {
   readonly httpPort?: number;
   /** For ClickHouse's own protocol, by which any local process can end the server: for tests only. */
   readonly tcpPort?: number;
+  /** What the server may allocate; a share of what this machine or container has unless given. */
+  readonly memoryBytes?: number | undefined;
   readonly startTimeoutMs?: number;
   readonly purpose?: Purpose;
   /** Given, a server that ends unexpectedly is started again. */
@@ -76,7 +79,8 @@ async function startLocked(
   files: EmbeddedFiles,
   options: EmbeddedOptions,
 ): Promise<EmbeddedClickHouse> {
-  const credentials = await usingDirectory(dataDir, () => prepareFiles(files));
+  const memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
+  const credentials = await usingDirectory(dataDir, () => prepareFiles(files, memoryBytes));
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const connection = {
     url: `http://127.0.0.1:${httpPort}`,
@@ -85,7 +89,7 @@ async function startLocked(
     database: DATABASE,
   };
   const start = async () => {
-    const server = await startProcess(dataDir, files, { ...options, httpPort }, connection);
+    const server = await startProcess(dataDir, files, { ...options, memoryBytes, httpPort }, connection);
     const note = { pid: process.pid, connection, purpose: options.purpose ?? "service" };
     try {
       await usingDirectory(dataDir, () => writeServerNote(files.server, note));
@@ -134,7 +138,7 @@ export async function holdsStore(dataDir: string): Promise<boolean> {
 async function startProcess(
   dataDir: string,
   files: EmbeddedFiles,
-  options: EmbeddedOptions & { readonly httpPort: number },
+  options: EmbeddedOptions & { readonly httpPort: number; readonly memoryBytes: number },
   connection: ClickHouseConnection,
 ): Promise<ServerProcess> {
   try {
@@ -142,6 +146,7 @@ async function startProcess(
       ...files,
       httpPort: options.httpPort,
       tcpPort: options.tcpPort,
+      environment: allocatorEnvironment(options.memoryBytes),
       isReady: () => answers(connection),
       timeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
     });
@@ -166,7 +171,7 @@ async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promi
 }
 
 /** Writes the server's configuration. @returns its passwords. */
-async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> {
+async function prepareFiles(files: EmbeddedFiles, memoryBytes: number): Promise<EmbeddedCredentials> {
   const credentials = await readOrMakeCredentials(files.credentials);
   await writePrivately(
     files.config,
@@ -176,6 +181,7 @@ async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> 
       database: DATABASE,
       writerSha256: sha256(credentials.writer),
       grafanaSha256: sha256(credentials.grafana),
+      memoryBytes,
     }),
   );
   return credentials;

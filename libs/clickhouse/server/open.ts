@@ -11,6 +11,8 @@ import { isAlive } from "./start-lock.ts";
 export type ClickHouseChoice = {
   readonly server?: ClickHouseConnection | undefined;
   readonly dataDir: string;
+  /** What an embedded server may allocate; a share of what this machine or container has unless given. */
+  readonly memoryBytes?: number | undefined;
 };
 
 export type OpenClickHouse = {
@@ -67,7 +69,11 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
       try {
         const events = options.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
         const purpose = isLook ? "command" : options.purpose;
-        const embedded = await startEmbedded(choice.dataDir, { purpose, restart: events });
+        const embedded = await startEmbedded(choice.dataDir, {
+          purpose,
+          memoryBytes: choice.memoryBytes,
+          restart: events,
+        });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
         // Another process was faster. It writes down where its server listens as soon as that is up.
