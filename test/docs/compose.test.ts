@@ -11,6 +11,7 @@ const FIXED: Readonly<Record<string, string>> = {
   CLICKHOUSE_USER: "a user of infra/clickhouse/config/users.xml",
   CLICKHOUSE_DATABASE: "the one on which users.xml grants rights",
   CLICKHOUSE_CLUSTER: "what remote_servers of the file's servers calls it",
+  CLICKHOUSE_MEMORY_MIB: "of the embedded ClickHouse, which the image does not have",
   DATA_DIR: "a volume, or nothing that is kept",
   HTTP_HOST: "the image listens on all of the container's addresses",
   HTTP_PORT: "inside the container; `ports` says which one is open",
