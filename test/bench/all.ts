@@ -5,7 +5,8 @@ import { growth } from "./parts/growth.ts";
 import { idle } from "./parts/idle.ts";
 import { ingest } from "./parts/ingest.ts";
 import { lookup } from "./parts/lookup.ts";
+import { memory } from "./parts/memory.ts";
 import { storage } from "./parts/storage.ts";
 
 /** In the order in which they are measured. */
-export const ALL_PARTS: readonly Part[] = [storage, lookup, activity, addresses, ingest, growth, idle];
+export const ALL_PARTS: readonly Part[] = [storage, lookup, activity, addresses, ingest, growth, idle, memory];
