@@ -5,7 +5,7 @@ import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
-import type { MostInProcess } from "./activity/count-in-process.ts";
+import type { MaxInProcess } from "./activity/count-in-process.ts";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
 import { type LookupCaches, lookUpInStore } from "./address/store-lookup.ts";
@@ -42,7 +42,7 @@ export type QueryDeps = {
   /** The most rows of other datasets that are read to classify more than a few addresses. */
   readonly maxSeverityRows?: number;
   /** Of tags with more rows and addresses, the store counts the addresses. */
-  readonly mostInProcess?: MostInProcess;
+  readonly maxInProcess?: MaxInProcess;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
@@ -111,7 +111,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     index: deps.index,
     maxListed: deps.maxListed,
     maxSeverityRows: deps.maxSeverityRows,
-    mostInProcess: deps.mostInProcess,
+    maxInProcess: deps.maxInProcess,
     authenticate,
   });
   registerTagSummary(app, { ...lookupDeps, authenticate });

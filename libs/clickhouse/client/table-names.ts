@@ -27,7 +27,6 @@ export const SCOPE_TAGS = rowsOf("scope_tags");
 export const SENSOR_ACTIVITY = rowsOf("sensor_activity");
 export const TAG_ACTIVITY_HOURLY = rowsOf("tag_activity_hourly");
 export const TAG_ADDRESSES = rowsOf("tag_addresses");
-export const TAG_SAMPLES = rowsOf("tag_samples");
 
 /** Tables that every server has whole. Only SQL that each server of a cluster runs by itself has to name them so. */
 export const NETWORK_RANGES = "{own_database:Identifier}.network_ranges";

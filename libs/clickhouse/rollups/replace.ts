@@ -162,7 +162,6 @@ const BLOCK_MS = 64 * HOUR_MS;
 function staleTimesOf(table: string, { from, to }: TimeRange): TimeRange {
   switch (table) {
     case "tag_activity_hourly":
-    case "tag_samples":
       return { from: monthAt(from), to: monthAt(to - 1, 1) };
     case "tag_addresses":
       return { from: firstBlockOf(monthAt(blockOf(from))), to: firstBlockOf(monthAt(blockOf(to - 1), 1)) };

@@ -50,7 +50,6 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
   scope_tags: { ...DERIVED, ageing: LAST_SEEN },
-  tag_samples: { ...DERIVED, ageing: HOURLY },
   address_changes: { backup: "transient" },
   dead_letters: {
     ...COPIED,

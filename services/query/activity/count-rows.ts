@@ -19,8 +19,10 @@ export type ActivityRows = {
 export type RowCounter = {
   /** Rows in any order. */
   add(rows: ActivityRows): Promise<void>;
-  /** The buckets' bits and the number of addresses of each bucket; undefined where the bits would be too many. */
-  counted(): { readonly bits: BucketBits; readonly counts: Uint32Array } | undefined;
+  /** Whether the bits are not too many; else further rows are left out. */
+  fits(): boolean;
+  /** The buckets' bits and the number of addresses of each bucket. */
+  counted(): { readonly bits: BucketBits; readonly counts: Uint32Array };
 };
 
 /** @param maxWords of bits, 32 in each, in an array that grows by doubling. */
@@ -37,9 +39,10 @@ export function createRowCounter(grid: Grid, buckets: number, maxWords: number):
         return fits();
       });
     },
+    fits,
     counted() {
       const { addresses, words, width, count } = table;
-      return fits() ? { bits: { addresses: addresses.subarray(0, count), words, width }, counts } : undefined;
+      return { bits: { addresses: addresses.subarray(0, count), words, width }, counts };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 
 /** A row of `tag_addresses` has one bit for each hour of a block, which starts at a multiple of its length since 1970. */
-const HOURS_PER_BLOCK = 64;
+export const HOURS_PER_BLOCK = 64;
 export const BLOCK_SECONDS = (HOURS_PER_BLOCK * HOUR_MS) / 1_000;
 export const HOUR_SECONDS = HOUR_MS / 1_000;
 const ALL_HOURS = 2n ** BigInt(HOURS_PER_BLOCK) - 1n;
@@ -25,6 +25,15 @@ export function blocksOf(span: Span, marked: readonly Span[] = [span]): Blocks {
     marked.reduce((mask, part) => mask | maskOf(part, first + block * BLOCK_SECONDS), 0n),
   );
   return { first, masks };
+}
+
+/** The start of the first block that a span touches, and of each hour of each block. */
+export function blockHoursOf(span: Span): { readonly first: number; readonly hours: readonly (readonly number[])[] } {
+  const { first, masks } = blocksOf(span);
+  const hours = masks.map((_, block) =>
+    Array.from({ length: HOURS_PER_BLOCK }, (_, hour) => first + block * BLOCK_SECONDS + hour * HOUR_SECONDS),
+  );
+  return { first, hours };
 }
 
 /** How the buckets of a grid, numbered from 0, cut the blocks. */

@@ -1,10 +1,10 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { TAG_ACTIVITY_HOURLY, TAG_ADDRESSES, TAG_SAMPLES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { TAG_ACTIVITY_HOURLY, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { IN_SCOPES, inScopes, inSeries, scopesParam } from "../scope-sql.ts";
-import { BLOCK_SECONDS } from "./hour-blocks.ts";
+import { BLOCK_SECONDS, HOURS_PER_BLOCK } from "./hour-blocks.ts";
 
 /** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
 export const slice = {
@@ -15,15 +15,15 @@ export const slice = {
   end: z.int(),
 };
 /** And numbers their buckets; see {@link BUCKET}. */
-export const grid = { ...slice, start: z.int(), width: z.int() };
+const grid = { ...slice, start: z.int(), width: z.int() };
 /** The blocks of hours of the slice: the start of the first, and for each the bits of its hours in the slice. */
 export const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
 /** SQL: whether a row is of the slice. @param scopes how many there are. */
-export const inSlice = (scopes: number) => `tag_id = {tag:UUID} AND ${inScopes(scopes)}
+const inSlice = (scopes: number) => `tag_id = {tag:UUID} AND ${inScopes(scopes)}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
 /** SQL: the number of the bucket that an hour is in, from 0 on; buckets are `width` seconds wide. */
-export const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
+const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
 const inBlocksOfHours = (rows: string) => `${rows}
       AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
 export const IN_BLOCKS_OF_HOURS = inBlocksOfHours(IN_SCOPES);
@@ -39,7 +39,6 @@ const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 const WITHOUT_PREWHERE = "query_plan_optimize_prewhere = 0";
 
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
-export type BucketCount = z.output<typeof bucketCount>;
 
 /** An address is on one shard, so the shards' numbers of distinct addresses add up. */
 function addUpBuckets(shards: string): string {
@@ -48,7 +47,7 @@ function addUpBuckets(shards: string): string {
 
 /**
  * Distinct addresses per bucket, numbered from 0, without empty buckets. `width` in seconds. Merges the sets of the
- * bucket's hours and scopes; see {@link countPerBand}.
+ * bucket's hours and scopes; for wide buckets see {@link countPerWideBucket}.
  * @param scopes how many there are.
  */
 export const countPerBucket = (scopes: number) =>
@@ -58,24 +57,6 @@ export const countPerBucket = (scopes: number) =>
       FROM ${TAG_ACTIVITY_HOURLY} WHERE ${inSlice(scopes)} GROUP BY bucket`,
     shards: { merge: addUpBuckets },
     params: z.object(grid),
-    row: bucketCount,
-  });
-
-/**
- * The same by bands of hash value: to join small sets takes a fifth to a half less CPU time than to merge those of
- * several hours or scopes. The more hours a bucket has, the longer it takes; see {@link countPerWideBucket}. `lowest`
- * is by bucket the hash value below which bands are skipped; of a bucket without one, all bands count.
- */
-export const countPerBand = (scopes: number) =>
-  defineQuery({
-    name: "tag-activity-band-counts",
-    sql: `SELECT bucket, sum(distinct_ips) AS active_ips FROM (
-        SELECT ${BUCKET} AS bucket, hash_from, uniqExactArray(addresses) AS distinct_ips
-        FROM ${TAG_SAMPLES} WHERE ${inSlice(scopes)} AND hash_from >= {lowest:Array(UInt32)}[${BUCKET} + 1]
-        GROUP BY bucket, hash_from
-      ) GROUP BY bucket`,
-    shards: { merge: addUpBuckets },
-    params: z.object({ ...grid, lowest: z.array(z.int()).readonly() }),
     row: bucketCount,
   });
 
@@ -124,29 +105,6 @@ export const countPerWideBucket = (wide: WideBuckets) =>
 
 export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
 
-const addressBits = z.object({ source_ip: numberColumn, bits: numberColumn });
-/** Columns of addresses and the bits of their buckets, two or four words each. */
-export type AddressBits = z.output<typeof addressBits>;
-
-/**
- * The bits themselves, for who counts them.
- * @param most the server refuses to answer with more addresses: see {@link isRefused}.
- */
-export const readBits = ({ most, ...wide }: WideBuckets & { readonly most: number }) => {
-  const bits = bitsPerAddress(wide);
-  const limited = (sql: string) =>
-    `${sql} SETTINGS max_rows_to_group_by = ${most}, group_by_overflow_mode = 'throw', max_result_rows = ${most},
-      result_overflow_mode = 'throw', ${WITHOUT_PREWHERE}`;
-  return defineQuery({
-    name: "tag-activity-bits",
-    sql: limited(bits),
-    shards: { perShard: bits, merge: (shards) => limited(`SELECT source_ip, bits FROM ${shards}`) },
-    params: bitParams,
-    row: addressBits,
-    format: "Native",
-  });
-};
-
 const rowsParams = z.object({ tag: slice.tag, scopes: slice.scopes, first: blocks.first, end: slice.end });
 const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, hours: numberColumn });
 
@@ -173,19 +131,31 @@ export const readRows = ({ most, scopes }: { readonly most: number; readonly sco
   });
 };
 
-/** SQL: the addresses of a slice, each as often as there are rows of it. */
-export const ACTIVE = `SELECT source_ip FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
+const HASH = "intHash32(toUInt32(source_ip))";
 
-/** Up to `cap` addresses of a slice: those with the lowest hash values and, where these are the same, the lowest. */
-export const lowestAddresses = (cap: number) => {
-  const lowest = (rows: string) =>
-    `SELECT DISTINCT source_ip FROM ${rows} ORDER BY intHash32(toUInt32(source_ip)), source_ip LIMIT ${cap}`;
-  return defineQuery({
+/**
+ * The rows with an hour whose threshold the address's hash value does not exceed. The hash value decides first, by the
+ * highest threshold of the block, so that few rows are looked at hour by hour.
+ * @param scopes how many there are.
+ */
+export const readRowsUpTo = (scopes: number) =>
+  defineQuery({
     name: "tag-activity-lowest",
-    sql: lowest(`(${ACTIVE})`),
-    shards: { merge: lowest },
-    params: z.object({ ...slice, ...blocks }),
-    row: z.object({ source_ip: numberColumn }),
+    sql: `SELECT source_ip, start, hours FROM ${TAG_ADDRESSES}
+      PREWHERE ${HASH} <= {highest:Array(UInt32)}[${BLOCK}]
+      WHERE ${inBlocksOfHours(inSeries(scopes))}
+        AND arrayExists(hour -> ${HASH} <= {thresholds:Array(UInt32)}[(${BLOCK} - 1) * ${HOURS_PER_BLOCK} + hour + 1],
+          bitPositionsToArray(hours))`,
+    shards: { merge: (shards) => `SELECT source_ip, start, hours FROM ${shards}` },
+    params: z.object({
+      ...slice,
+      first: blocks.first,
+      highest: z.array(z.int()).readonly(),
+      thresholds: z.array(z.int()).readonly(),
+    }),
+    row: activityRows,
     format: "Native",
   });
-};
+
+/** SQL: the addresses of a slice, each as often as there are rows of it. */
+export const ACTIVE = `SELECT source_ip FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;

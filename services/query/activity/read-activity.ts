@@ -5,9 +5,10 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { awaitedLater } from "../awaited-later.ts";
 import { type ClassificationDeps, classifyWhole, planClassification } from "./classification.ts";
-import { type Counts, countBuckets } from "./count-buckets.ts";
-import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
+import { areWide, countBuckets } from "./count-buckets.ts";
+import { countInProcess, MAX_IN_PROCESS, type MaxInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
+import { listByBucket } from "./list-by-bucket.ts";
 import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
@@ -19,6 +20,8 @@ export type ActivityQuery = {
 };
 
 export type Activity = {
+  /** How it is read; see {@link readTagActivity}. */
+  readonly way: "rows" | "bits" | "sets";
   /** Ascending. */
   readonly buckets: AsyncIterable<ActivityBucket>;
   /** Counted while the buckets are listed. */
@@ -36,11 +39,17 @@ export type ActivityDeps = ClassificationDeps & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
-  /** Of a tag with more, the store counts the addresses; {@link MOST_IN_PROCESS} by default. */
-  readonly mostInProcess?: MostInProcess | undefined;
+  /** Of a tag with more, the store counts the addresses; {@link MAX_IN_PROCESS} by default. */
+  readonly maxInProcess?: MaxInProcess | undefined;
 };
 
-/** Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window. */
+/**
+ * Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window, in one of three ways:
+ * - `rows`: the rows of a small tag are read, and counted and listed in this process.
+ * - `bits`: the store counts wide buckets by the bits of each address.
+ * - `sets`: the store merges the sets of the hours of narrow buckets.
+ * With `bits` and `sets`, lists come from the rows under a hash threshold, and the totals are counted meanwhile.
+ */
 export async function readTagActivity(
   query: ActivityQuery,
   deps: ActivityDeps,
@@ -58,20 +67,22 @@ export async function readTagActivity(
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const plan = await planClassification({ ...slice, tag: query.tag, since }, deps);
-  const { mostInProcess: most = MOST_IN_PROCESS, refusals } = deps;
-  const counted = await countInProcess(grid, windows.length, { most, refusals }, read);
+  const { maxInProcess: max = MAX_IN_PROCESS, refusals } = deps;
+  const counted = await countInProcess(grid, windows.length, { max, refusals }, read);
   if (counted !== undefined) {
-    const { addresses } = counted;
+    const { bits, counts } = counted;
+    const { addresses } = bits;
     const bySeverity = await classifyWhole({ total: addresses.length, addresses }, plan, read);
-    const lists = query.includeIps ? await counted.list(MAX_IPS_PER_BUCKET) : [];
-    return { buckets: toBuckets(windows, counted.counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
+    const lists = query.includeIps ? await listByBucket(bits, counts, MAX_IPS_PER_BUCKET) : [];
+    return { way: "rows", buckets: toBuckets(windows, counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
   }
-  // Beside others a query has one thread. Without lists, counting takes longer than the totals and begins before them;
-  // with lists, these begin first, as the sizes of rows have to be read before anything is counted.
-  const counting = query.includeIps ? undefined : awaitedLater(countBuckets(grid, read));
+  const counting = awaitedLater(countBuckets(grid, windows.length, read));
   const totals = awaitedLater(plan.count(read).then(totalsOf));
-  const buckets = counting ? countedBuckets(windows, counting) : listBuckets(windows, grid, most, read);
-  return { buckets, totals };
+  const buckets = async function* () {
+    const counts = await counting;
+    yield* query.includeIps ? listBuckets(windows, grid, counts, read) : toBuckets(windows, counts, []);
+  };
+  return { way: areWide(grid, windows.length) ? "bits" : "sets", buckets: buckets(), totals };
 }
 
 function totalsOf(bySeverity: CountsBySeverity): ActivityTotals {
@@ -82,15 +93,6 @@ function totalsOf(bySeverity: CountsBySeverity): ActivityTotals {
     totalIps += addresses;
   }
   return { totalIps, byClassification };
-}
-
-async function* countedBuckets(windows: readonly Window[], counting: Promise<Counts>): AsyncGenerator<ActivityBucket> {
-  const counts = await counting;
-  yield* toBuckets(
-    windows,
-    Uint32Array.from(windows, (_, bucket) => counts.get(bucket) ?? 0),
-    [],
-  );
 }
 
 const NO_IPS = new Uint32Array();

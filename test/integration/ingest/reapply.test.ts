@@ -102,8 +102,6 @@ const QUERIES = {
     FROM address_tags GROUP BY ALL ORDER BY ALL`,
   scope_tags: `SELECT source_ip, dataset, workspace_id, tag_id, toString(max(last_seen)) AS latest
     FROM scope_tags GROUP BY ALL ORDER BY ALL`,
-  tag_samples: `SELECT tag_id, dataset, workspace_id, hash_from, hour, arraySort(groupUniqArrayArray(addresses)) AS listed
-    FROM tag_samples GROUP BY ALL ORDER BY ALL`,
 };
 
 async function contentOf({ client }: World) {

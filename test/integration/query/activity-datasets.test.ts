@@ -72,12 +72,12 @@ beforeAll(async () => {
   const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
   withIndex = (more) => makeApp([], (made, metrics) => world.register(made, metrics, { read, index, ...more }));
   // The limits of 1 are those of the store, for which 0 is none.
-  const mostInProcess = { rows: 1, addresses: 1, words: 0, candidates: 10_000, candidatesPerBucket: 10_000 };
+  const maxInProcess = { rows: 1, words: 0 };
   ways = [
     {},
-    { mostInProcess },
-    { mostInProcess, maxSeverityRows: 1 },
-    { mostInProcess: { ...mostInProcess, candidates: 1 }, maxSeverityRows: 1, maxListed: 1 },
+    { maxInProcess },
+    { maxInProcess, maxSeverityRows: 1 },
+    { maxInProcess, maxSeverityRows: 1, maxListed: 1 },
   ];
   apps = await Promise.all(ways.map(withIndex));
   key = await world.addCaller("unlimited", ["community_dataset"], "ours");

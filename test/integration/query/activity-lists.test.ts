@@ -1,17 +1,17 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import { MOST_IN_PROCESS, type MostInProcess } from "@noisefloor/query/activity/count-in-process.ts";
+import type { MaxInProcess } from "@noisefloor/query/activity/count-in-process.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampleOf } from "../../support/oracle/oracle.ts";
+import { intHash32, sampleOf } from "../../support/oracle/oracle.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
 /** As little as possible is counted in the query process: buckets are listed as those of a tag with many rows. */
-const COUNTED_BY_STORE: MostInProcess = { ...MOST_IN_PROCESS, rows: 1, addresses: 1 };
+const COUNTED_BY_STORE: MaxInProcess = { rows: 1, words: 1 };
 const answerSchema = z.object({
   activity: z.record(z.string(), z.array(z.object({ active_ips: z.int(), ips: z.array(z.string()).optional() }))),
 });
@@ -29,9 +29,9 @@ afterAll(() => world.close());
 const tagged = (ip: string, slug: string) => observation(ip, NOW - HOUR, { tags: [slug] });
 
 /** Asks a query process that reads the store in this way. */
-async function ask(url: string, read: ReturnType<typeof reader>, most: Partial<MostInProcess> = {}) {
+async function ask(url: string, read: ReturnType<typeof reader>) {
   const app = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { read, mostInProcess: { ...COUNTED_BY_STORE, ...most } }),
+    world.register(made, metrics, { read, maxInProcess: COUNTED_BY_STORE }),
   );
   const answer = await app.inject({ url, headers: { key } });
   await app.close();
@@ -42,38 +42,11 @@ function activeBuckets(body: unknown) {
   return answerSchema.parse(body).activity.unknown?.filter(({ active_ips }) => active_ips > 0);
 }
 
-test("a query reads so many addresses for lists at most; a bucket that has more is left to the store", async () => {
-  const spread = makeTag("spread", "malicious");
-  await world.addTags([spread]);
-  const ages = [1, 2, 3, 30, 31, 60];
-  const sizes = [1, 2, 6, 3, 2, 1];
-  await world.store(
-    ages.flatMap((age, place) =>
-      Array.from({ length: sizes[place] ?? 0 }, (_, number) =>
-        observation(`46.6.${place}.${number}`, NOW - age * HOUR, { tags: [spread.slug] }),
-      ),
-    ),
-  );
-  const url = `/v3/tags/${spread.id}/activity?days=3&granularity=1h&include_ips=true`;
-  const listedBy = async (candidates: number, candidatesPerBucket = candidates) => {
-    const queries: string[] = [];
-    const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
-    expect((await ask(url, read, { candidates, candidatesPerBucket })).body).toEqual((await world.get(url)).body);
-    return queries.flatMap((query) => /samples|lowest/.exec(query)?.[0] ?? []).sort();
-  };
-  expect(await listedBy(15)).toEqual(["samples"]);
-  expect(await listedBy(14)).toEqual(["samples", "samples"]);
-  expect(await listedBy(6)).toEqual(["samples", "samples", "samples"]);
-  expect(await listedBy(5)).toEqual(["lowest", "samples", "samples", "samples"]);
-  expect(await listedBy(15, 5)).toEqual(["lowest", "samples", "samples"]);
-});
-
-test("each bucket has its own count, whether it comes from one dataset or two, and whichever query lists it", async () => {
+test("each bucket has its own count, whether it comes from one dataset or two", async () => {
   const counted = makeTag("counted", "unknown");
   await world.addTags([counted]);
   const hours = [13, 12, 11, 9, 8, 7, 5, 4, 3, 2, 1].map((age) => ({
     age,
-    // The lower half of the hash values has a thousand, so that the others are not read for the list, and counted.
     global: age === 8 ? 0 : 2_600 + 50 * age,
     community: age % 5 === 3 ? 2_700 + 20 * age : [900, 0, 30][age % 3],
   }));
@@ -90,21 +63,9 @@ test("each bucket has its own count, whether it comes from one dataset or two, a
   });
   await world.store(expected.flatMap(({ rows }) => rows));
   const url = `/v3/tags/${counted.id}/activity?days=1&granularity=1h&include_ips=true&workspace_labels=global,community`;
-  for (const candidates of [2_000, 6_000, MOST_IN_PROCESS.candidates]) {
-    const queries = { again: 0, lowest: 0 };
-    const onEnd = (query: string) => {
-      if (query === "tag-activity-counts") queries.again++;
-      if (query === "tag-activity-lowest") queries.lowest++;
-    };
-    const { body } = await ask(url, reader(world.client, { maxSeconds: 60, onEnd }), { candidates });
-    expect(activeBuckets(body)).toEqual(
-      expected.map(({ addresses }) => ({
-        active_ips: addresses.length,
-        ips: sampleOf(new Set(addresses), 1_000),
-      })),
-    );
-    expect(queries.again, "only those are counted again that the store lists").toBe(queries.lowest);
-  }
+  expect(activeBuckets((await ask(url, plain)).body)).toEqual(
+    expected.map(({ addresses }) => ({ active_ips: addresses.length, ips: sampleOf(new Set(addresses), 1_000) })),
+  );
 });
 
 test.each([1, 4, 16, 17])("buckets of %i hours have the same counts with addresses and without", async (width) => {
@@ -140,43 +101,35 @@ test.each([1, 4, 16, 17])("buckets of %i hours have the same counts with address
   }
 });
 
-test.each([
-  ["one dataset", "replaced", []],
-  ["two datasets", "replaced-in-both", [{ dataset: "community" }]],
-])(
-  "a sample is complete, and counted, even when the rows of %s that were to have enough are replaced before they are read",
-  async (_, slug, others) => {
-    const replaced = makeTag(slug, "unknown");
-    await world.addTags([replaced]);
-    const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
-    await world.store(addresses.map((ip) => tagged(ip, slug)));
-    for (const other of others) await world.store(addresses.map((ip) => ({ ...tagged(ip, slug), ...other })));
-    const queries: string[] = [];
-    const read: typeof plain = async (definition, params, signal) => {
-      queries.push(definition.name);
-      if (definition.name === "tag-activity-samples") {
-        await world.client.command({
-          query: `DELETE FROM tag_samples WHERE tag_id = {tag:UUID} AND hash_from < ${2 ** 28}`,
-          query_params: { tag: replaced.id },
-        });
-      }
-      return plain(definition, params, signal);
-    };
-    const question = "days=1&granularity=1h&include_ips=true&workspace_labels=global,community";
-    const { body } = await ask(`/v3/tags/${replaced.id}/activity?${question}`, read);
-    expect(activeBuckets(body)).toEqual([{ active_ips: 6_000, ips: sampleOf(new Set(addresses), 1_000) }]);
-    expect(queries).toContain("tag-activity-lowest");
-  },
-);
+test("a sample is complete even when most rows that it was to have go before they are read", async () => {
+  const fewer = makeTag("fewer", "unknown");
+  await world.addTags([fewer]);
+  const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
+  await world.store(addresses.map((ip) => tagged(ip, fewer.slug)));
+  let lists = 0;
+  const read: typeof plain = async (definition, params, signal) => {
+    if (definition.name === "tag-activity-lowest" && lists++ === 0) {
+      await world.client.command({
+        query: `DELETE FROM tag_addresses WHERE tag_id = {tag:UUID} AND intHash32(toUInt32(source_ip)) < ${2 ** 29}`,
+        query_params: { tag: fewer.id },
+      });
+    }
+    return plain(definition, params, signal);
+  };
+  const { body } = await ask(`/v3/tags/${fewer.id}/activity?days=1&granularity=1h&include_ips=true`, read);
+  const first = (46 * 256 + 7) * 2 ** 16;
+  const left = new Set(addresses.filter((_, number) => intHash32(BigInt(first + number)) >= 2n ** 29n));
+  expect(activeBuckets(body)).toEqual([{ active_ips: 6_000, ips: sampleOf(left, 1_000) }]);
+  expect(lists).toBeGreaterThan(1);
+});
 
 test.each([
-  ["all of them were to be read", 3, 1_500, {}],
-  ["a sample of them was to be read", 2_500, 20_000, {}],
-  ["the store was to list all of them", 4, 5, { candidates: 1 }],
-  ["the store was to list all of them, and lists a sample", 900, 1_500, { candidates: 1 }],
+  ["all of them were to be read", 3, 1_500],
+  ["all of them were to be read, and are", 4, 5],
+  ["a sample of them was to be read", 2_500, 20_000],
 ])(
   "a bucket whose addresses become many between its count and its list has the new count, when %s",
-  async (_, before, after, most) => {
+  async (_, before, after) => {
     const growing = makeTag(`growing-${before}`, "unknown");
     await world.addTags([growing]);
     const addresses = Array.from({ length: after }, (_, number) => `46.${before % 200}.${number >> 8}.${number & 255}`);
@@ -184,18 +137,18 @@ test.each([
     await store(addresses.slice(0, before));
     let isGrown = false;
     const read: typeof plain = async (definition, params, signal) => {
-      if (/samples$|lowest$/.test(definition.name) && !isGrown) {
+      if (definition.name === "tag-activity-lowest" && !isGrown) {
         isGrown = true;
         await store(addresses.slice(before));
       }
       return plain(definition, params, signal);
     };
-    const { body } = await ask(`/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`, read, most);
+    const { body } = await ask(`/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`, read);
     expect(activeBuckets(body)).toEqual([{ active_ips: after, ips: sampleOf(new Set(addresses), 1_000) }]);
   },
 );
 
-test.each(["tag-activity-total", "tag-activity-samples"])(
+test.each(["tag-activity-total", "tag-activity-wide-counts"])(
   "when %s fails, its other queries are aborted",
   async (failing) => {
     const broken = makeTag(`broken-${failing}`, "malicious");
@@ -203,7 +156,7 @@ test.each(["tag-activity-total", "tag-activity-samples"])(
     await world.store(["46.8.0.1", "46.8.0.2"].map((ip) => tagged(ip, broken.slug)));
     const others = new Map<string, AbortSignal | undefined>();
     const read: typeof plain = async (definition, params, signal) => {
-      if (!/total|samples$/.test(definition.name)) return plain(definition, params, signal);
+      if (!/total|wide-counts$/.test(definition.name)) return plain(definition, params, signal);
       others.set(definition.name, signal);
       await eventually(async () => expect(others.size).toBe(2));
       if (definition.name === failing) throw new Error("the store cannot answer this");

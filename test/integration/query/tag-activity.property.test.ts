@@ -91,13 +91,7 @@ async function deliver(world: World, seen: readonly Seen[], random: Random): Pro
 /** Some tags have more addresses, others fewer. */
 const MAX_LISTED = 1_000;
 /** The same for counting and lists: by default those of any tag here are counted in the query process, from its rows. */
-const MOST_IN_PROCESS = {
-  rows: 1_500,
-  addresses: 2_500,
-  words: 2 ** 22,
-  candidates: 3_000,
-  candidatesPerBucket: 2_500,
-};
+const MAX_IN_PROCESS = { rows: 1_500, words: 2 ** 22 };
 
 async function openIndexed(world: World) {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
@@ -109,7 +103,7 @@ async function openIndexed(world: World) {
   });
   await eventually(async () => expect(index.isCurrent()).toBe(true));
   const app = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { index, maxListed: MAX_LISTED, mostInProcess: MOST_IN_PROCESS }),
+    world.register(made, metrics, { index, maxListed: MAX_LISTED, maxInProcess: MAX_IN_PROCESS }),
   );
   return {
     async get(url: string): Promise<unknown> {

@@ -61,7 +61,6 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     "tag_activity_hourly",
     "tag_addresses",
     "scope_tags",
-    "tag_samples",
     "sensor_activity",
   ];
   const before = await Promise.all(tables.map(workspacesIn));

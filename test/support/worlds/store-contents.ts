@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { rowsOf, TAG_ACTIVITY_HOURLY, TAG_SAMPLES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { rowsOf, TAG_ACTIVITY_HOURLY } from "@noisefloor/clickhouse/client/table-names.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 
@@ -8,7 +8,6 @@ import { z } from "zod";
 const ROWS: Readonly<Record<string, string>> = {
   tag_activity_hourly: `SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses)
     FROM ${TAG_ACTIVITY_HOURLY} GROUP BY tag_id, dataset, workspace_id, hour`,
-  tag_samples: `SELECT * REPLACE arraySort(addresses) AS addresses FROM ${TAG_SAMPLES} FINAL`,
 };
 
 const rowsIn = (table: string) =>
