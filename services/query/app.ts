@@ -39,8 +39,6 @@ export type QueryDeps = {
   readonly index?: AddressIndex | undefined;
   /** The most addresses of a tag that are classified from memory. */
   readonly maxListed?: number;
-  /** The most rows of other datasets that are read to classify more than a few addresses. */
-  readonly maxSeverityRows?: number;
   /** Of tags with more rows and addresses, the store counts the addresses. */
   readonly maxInProcess?: MaxInProcess;
   readonly catalogue: TagCatalogue;
@@ -110,7 +108,6 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     ...lookupDeps,
     index: deps.index,
     maxListed: deps.maxListed,
-    maxSeverityRows: deps.maxSeverityRows,
     maxInProcess: deps.maxInProcess,
     authenticate,
   });

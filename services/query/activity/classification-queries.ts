@@ -1,19 +1,8 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import {
-  ADDRESS_TAGS,
-  NETWORK_GENERATIONS,
-  NETWORK_RANGES,
-  SCOPE_TAGS,
-} from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_TAGS, NETWORK_GENERATIONS, NETWORK_RANGES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { IN_SCOPES } from "../scope-sql.ts";
 import { ACTIVE, blocks, numberColumn, slice } from "./queries.ts";
-
-/** SQL: an address as listed in an answer, 32 bits, the lowest byte first. A number for each would take much longer. */
-const addressBytes = (number: string) => `reinterpretAsFixedString(toUInt32(${number}))`;
-
-/** Base64, unchecked: the store has just encoded it, and to check it takes longer than to decode it. */
-const LISTED = z.string();
 
 /** The number of distinct addresses of the whole slice. */
 export const countAddresses = defineQuery({
@@ -24,23 +13,16 @@ export const countAddresses = defineQuery({
   row: z.object({ addresses: z.int() }),
 });
 
-/** The same addresses as base64. Of more than `most` only their number, `total`. */
-export const listAddresses = (most: number) => {
-  const listed = `SELECT count() AS total, arrayStringConcat(groupArray(${most})(${addressBytes("source_ip")})) AS addresses
-    FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`;
-  const spelled = (rows: string) =>
-    `SELECT total, if(total > ${most}, '', base64Encode(addresses)) AS addresses FROM (${rows})`;
+/** The same addresses, up to `max` of them. */
+export const listAddresses = (max: number) => {
+  const distinct = (rows: string) => `SELECT DISTINCT source_ip FROM ${rows} LIMIT ${max}`;
   return defineQuery({
     name: "tag-activity-addresses",
-    sql: spelled(listed),
-    shards: {
-      perShard: listed,
-      merge: (shards) =>
-        spelled(`SELECT sum(shard.total) AS total, arrayStringConcat(groupArray(shard.addresses)) AS addresses
-          FROM ${shards} AS shard`),
-    },
+    sql: distinct(`(${ACTIVE})`),
+    shards: { merge: distinct },
     params: z.object({ ...slice, ...blocks }),
-    row: z.object({ total: z.int(), addresses: LISTED }),
+    row: z.object({ source_ip: numberColumn }),
+    format: "Native",
   });
 };
 
@@ -94,36 +76,17 @@ const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColu
 /** Columns of addresses and their severities. */
 export type AddressSeverities = z.output<typeof addressSeverity>;
 
-const WORSE_ROWS = `FROM ${SCOPE_TAGS} WHERE ${IN_SCOPES} AND ${IS_WORSE}`;
-const severityRows = (rows: string) => `SELECT source_ip, severity FROM ${rows}`;
-
 /**
- * Which of these severities each address had in the scopes but for the global dataset, of whatever tag: an address has
- * a row for each of its tags.
- * @param most the server refuses to read more rows: see {@link isRefused}.
+ * The worst of them that each address of the slice had in the scopes but for the global dataset, whose severities the
+ * index in memory has; those of up to `max` addresses.
  */
-export const severitiesInOtherDatasets = (most: number) => {
-  const rows = `SELECT source_ip, toUInt32(${SEVERITY}) AS severity ${WORSE_ROWS}`;
-  const limited = (sql: string) => `${sql} SETTINGS max_rows_to_read = ${most}, read_overflow_mode = 'throw'`;
+export const worstInOtherDatasets = (max: number) => {
+  const limited = (sql: string) => `${sql} LIMIT ${max} SETTINGS ${INDEX_FOR_FEW}`;
   return defineQuery({
     name: "tag-activity-severities",
-    sql: limited(rows),
-    shards: { perShard: rows, merge: (shards) => limited(severityRows(shards)) },
-    params: z.object({ scopes: scopesParam, ...worse }),
-    row: addressSeverity,
-    format: "Native",
-  });
-};
-
-/** The worst of them for each address that the tag had in the slice; those of `most` addresses. */
-export const worstInOtherDatasets = (most: number) => {
-  // The index cannot say which of the tags' addresses are among them.
-  const limited = (sql: string) => `${sql} LIMIT ${most} SETTINGS use_index_for_in_with_subqueries = 0`;
-  return defineQuery({
-    name: "tag-activity-own-severities",
-    sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity ${WORSE_ROWS} AND source_ip IN (${ACTIVE})
-      GROUP BY source_ip`),
-    shards: { merge: (shards) => limited(severityRows(shards)) },
+    sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM ${ADDRESS_TAGS}
+      WHERE dataset != 'global' AND ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
+    shards: { merge: (shards) => limited(`SELECT source_ip, severity FROM ${shards}`) },
     params: z.object({ ...slice, ...blocks, ...worse }),
     row: addressSeverity,
     format: "Native",

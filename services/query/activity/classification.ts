@@ -5,22 +5,23 @@ import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
-import { countAddresses, countByClassification, listAddresses } from "./classification-queries.ts";
+import {
+  countAddresses,
+  countByClassification,
+  listAddresses,
+  worstInOtherDatasets,
+} from "./classification-queries.ts";
 import { blocksOf } from "./hour-blocks.ts";
-import { decodeAddresses } from "./listed-addresses.ts";
-import type { Refusals } from "./refusals.ts";
-import type { WorstSeverities } from "./severity-table.ts";
-import { type CountsBySeverity, countSeverities, readOtherDatasets } from "./worst-severities.ts";
+import { joinColumns } from "./join-columns.ts";
+import { tabulate, type WorstSeverities } from "./severity-table.ts";
+import { type CountsBySeverity, countSeverities } from "./worst-severities.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
   /** Classifies addresses of the global dataset without a query. */
   readonly index?: AddressIndex | undefined;
-  /** The most addresses of a tag that are classified in this process, {@link MAX_LISTED} by default. */
+  /** How many addresses of a tag are at most classified in this process, {@link MAX_LISTED} by default. */
   readonly maxListed?: number | undefined;
-  /** The most rows of other datasets that are read for more than a few addresses; see {@link readOtherDatasets}. */
-  readonly maxSeverityRows?: number | undefined;
-  readonly refusals: Refusals;
 };
 
 /** Some ten megabytes on their way. */
@@ -38,11 +39,11 @@ export type ClassificationQuery = {
 
 /** How to count the distinct addresses that a tag had in a slice. */
 export type ClassificationPlan = {
-  /** The severity of all addresses, where it can be no other: who knows how many there are does not have to count. */
+  /** Set when every address must have this severity: a caller that knows their number need not count them. */
   readonly sameForAll?: number;
-  /** For who has the addresses already: this many at most are classified in this process. */
+  /** For a caller that has the addresses already: up to `max` are classified in this process. */
   readonly inMemory?: {
-    readonly most: number;
+    readonly max: number;
     readonly count: (addresses: Uint32Array, read: Read) => Promise<CountsBySeverity>;
     /** Counts more of them. */
     readonly countMore: (read: Read) => Promise<CountsBySeverity>;
@@ -84,25 +85,24 @@ export async function planClassification(
   const needsIndex = worse.length > 0 && query.scopes.some(isGlobal);
   const needsOthers = worse.length > 0 && !query.scopes.every(isGlobal);
   if (needsIndex && index === undefined) return { count: countInStore };
-  const { maxListed: most = MAX_LISTED, maxSeverityRows: maxRows, refusals } = deps;
-  const readWorst = async (read: Read, addresses?: number): Promise<WorstSeverities[]> => [
+  const { maxListed: max = MAX_LISTED } = deps;
+  const readWorst = async (read: Read): Promise<WorstSeverities[]> => [
     ...(needsIndex && index !== undefined ? [index] : []),
-    ...(needsOthers ? [await readOtherDatasets(ofWorse, { most, addresses, maxRows, refusals }, read)] : []),
+    ...(needsOthers ? [await tabulate(await read(worstInOtherDatasets(max), ofWorse))] : []),
   ];
   const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
   const countInMemory = (addresses: Uint32Array, worst: readonly WorstSeverities[]) =>
     countSeverities(addresses, { own, since: query.since, worst, isOfActor });
   return {
     inMemory: {
-      most,
-      count: async (addresses, read) => countInMemory(addresses, await readWorst(read, addresses.length)),
+      max,
+      count: async (addresses, read) => countInMemory(addresses, await readWorst(read)),
       countMore: countInStore,
     },
     count: async (read) => {
-      const list = listAddresses(most);
-      const [rows, worst] = await Promise.all([read(list, slice), readWorst(read)]);
-      const { total, addresses } = onlyRow(list, rows);
-      return total > most ? countInStore(read) : countInMemory(decodeAddresses(addresses), worst);
+      const [blocks, worst] = await Promise.all([read(listAddresses(max + 1), slice), readWorst(read)]);
+      const addresses = joinColumns(blocks.map(({ source_ip }) => source_ip));
+      return addresses.length > max ? countInStore(read) : countInMemory(addresses, worst);
     },
   };
 }
@@ -118,5 +118,5 @@ export async function classifyWhole(
 ): Promise<CountsBySeverity> {
   if (sameForAll !== undefined) return new Map([[sameForAll, total]]);
   if (inMemory === undefined) return count(read);
-  return total > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses, read);
+  return total > inMemory.max ? inMemory.countMore(read) : inMemory.count(addresses, read);
 }

@@ -1,8 +1,3 @@
-/** The numbers of addresses that a query lists as base64, little-endian. */
-export function decodeAddresses(base64: string): Uint32Array {
-  return new Uint32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
-}
-
 /** Of `"255.255.255.255",` */
 const LONGEST = 18;
 const [QUOTE, COMMA, OPENING, CLOSING] = [0x22, 0x2c, 0x5b, 0x5d];

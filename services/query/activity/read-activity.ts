@@ -9,6 +9,7 @@ import { areWide, countBuckets } from "./count-buckets.ts";
 import { countInProcess, MAX_IN_PROCESS, type MaxInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import { listByBucket } from "./list-by-bucket.ts";
+import type { Refusals } from "./refusals.ts";
 import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
@@ -36,6 +37,7 @@ export type ActivityTotals = {
 };
 
 export type ActivityDeps = ClassificationDeps & {
+  readonly refusals: Refusals;
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;

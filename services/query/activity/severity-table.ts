@@ -1,8 +1,9 @@
 import { scramble } from "../address-index/scramble.ts";
 import { WORD_BITS } from "./bucket-bits.ts";
 import type { AddressSeverities } from "./classification-queries.ts";
-import { type Part, slotBitsFor } from "./drop-repeated.ts";
 import { inTurns } from "./turns.ts";
+
+type Part = { readonly from: number; readonly end: number };
 
 /** Knows the worst severities of addresses, each one more than its place among INTENTIONS; 0 of those without any. */
 export type WorstSeverities = {
@@ -34,7 +35,7 @@ class SeverityTable implements WorstSeverities {
   readonly #shift: number;
 
   constructor(rows: number) {
-    const bits = slotBitsFor(rows);
+    const bits = rows === 0 ? 1 : Math.ceil(Math.log2(2 * rows));
     this.#addresses = new Uint32Array(2 ** bits);
     this.#severities = new Uint8Array(2 ** bits);
     this.#shift = WORD_BITS - bits;
