@@ -73,8 +73,6 @@ export const countByClassification = defineQuery({
 });
 
 const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });
-/** Columns of addresses and their severities. */
-export type AddressSeverities = z.output<typeof addressSeverity>;
 
 /**
  * The worst of them that each address of the slice had in the scopes but for the global dataset, whose severities the

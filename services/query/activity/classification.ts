@@ -5,16 +5,16 @@ import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { type CountsBySeverity, countSeverities } from "../address-sets/count-severities.ts";
+import { blocksOf } from "../address-sets/hour-blocks.ts";
+import { joinColumns } from "../address-sets/join-columns.ts";
+import { tabulate, type WorstSeverities } from "../address-sets/severity-table.ts";
 import {
   countAddresses,
   countByClassification,
   listAddresses,
   worstInOtherDatasets,
 } from "./classification-queries.ts";
-import { blocksOf } from "./hour-blocks.ts";
-import { joinColumns } from "./join-columns.ts";
-import { tabulate, type WorstSeverities } from "./severity-table.ts";
-import { type CountsBySeverity, countSeverities } from "./worst-severities.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;

@@ -1,6 +1,6 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { HOUR_SECONDS, segmentCount, segmentsOf } from "./hour-blocks.ts";
+import { HOUR_SECONDS, segmentCount, segmentsOf } from "../address-sets/hour-blocks.ts";
 import { countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS } from "./queries.ts";
 
 /** From this width on, counting bits is faster than merging the sets of a bucket's hours. */

@@ -1,8 +1,8 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import type { BucketBits } from "./bucket-bits.ts";
+import type { BucketBits } from "../address-sets/bucket-bits.ts";
+import { createRowCounter } from "../address-sets/count-rows.ts";
+import { blocksOf } from "../address-sets/hour-blocks.ts";
 import type { Grid } from "./count-buckets.ts";
-import { createRowCounter } from "./count-rows.ts";
-import { blocksOf } from "./hour-blocks.ts";
 import { readRows } from "./queries.ts";
 import { type Refusals, withinLimit } from "./refusals.ts";
 

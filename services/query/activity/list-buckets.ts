@@ -1,12 +1,12 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
+import { addressHash } from "../address-sets/address-hash.ts";
+import { createRowCounter } from "../address-sets/count-rows.ts";
+import { HIGHEST_HASH, thresholdFor } from "../address-sets/hash-threshold.ts";
+import { blockHoursOf } from "../address-sets/hour-blocks.ts";
+import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import { inOrder } from "../in-order.ts";
-import { addressHash } from "./address-hash.ts";
 import { countBuckets, type Grid } from "./count-buckets.ts";
-import { createRowCounter } from "./count-rows.ts";
-import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
-import { blockHoursOf } from "./hour-blocks.ts";
-import { listByBucket } from "./list-by-bucket.ts";
 import { readRowsUpTo } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */

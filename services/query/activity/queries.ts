@@ -3,8 +3,8 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { TAG_ACTIVITY_HOURLY, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
+import { BLOCK_SECONDS, HOURS_PER_BLOCK } from "../address-sets/hour-blocks.ts";
 import { IN_SCOPES, inScopes, inSeries, scopesParam } from "../scope-sql.ts";
-import { BLOCK_SECONDS, HOURS_PER_BLOCK } from "./hour-blocks.ts";
 
 /** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
 export const slice = {

@@ -3,14 +3,14 @@ import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
+import type { CountsBySeverity } from "../address-sets/count-severities.ts";
+import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import { awaitedLater } from "../awaited-later.ts";
 import { type ClassificationDeps, classifyWhole, planClassification } from "./classification.ts";
 import { areWide, countBuckets } from "./count-buckets.ts";
 import { countInProcess, MAX_IN_PROCESS, type MaxInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
-import { listByBucket } from "./list-by-bucket.ts";
 import type { Refusals } from "./refusals.ts";
-import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;

@@ -12,9 +12,9 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { blocksOf } from "../activity/hour-blocks.ts";
 import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
+import { blocksOf } from "../address-sets/hour-blocks.ts";
 import type { Authenticate } from "../auth.ts";
 import { SUMMARY_COST } from "../costs.ts";
 import { LIMIT, WORKSPACE_LABELS } from "../parameters.ts";

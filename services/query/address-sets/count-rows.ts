@@ -1,7 +1,6 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { scramble } from "../address-index/scramble.ts";
 import { type BucketBits, WORD_BITS } from "./bucket-bits.ts";
-import type { Grid } from "./count-buckets.ts";
 import { BLOCK_SECONDS, blocksOf, HOUR_SECONDS } from "./hour-blocks.ts";
 import { inTurns } from "./turns.ts";
 
@@ -24,6 +23,9 @@ export type RowCounter = {
   /** The buckets' bits and the number of addresses of each bucket. */
   counted(): { readonly bits: BucketBits; readonly counts: Uint32Array };
 };
+
+/** Buckets of `width` from `start`, and the hours of them that count; times in seconds since 1970 UTC. */
+export type Grid = { readonly from: number; readonly end: number; readonly start: number; readonly width: number };
 
 /** @param maxWords of bits, 32 in each, in an array that grows by doubling. */
 export function createRowCounter(grid: Grid, buckets: number, maxWords: number): RowCounter {

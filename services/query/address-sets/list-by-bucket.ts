@@ -2,7 +2,7 @@ import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { addressHash } from "./address-hash.ts";
 import { addressesPerTurn, type BucketBits, countByBucket, WORD_BITS } from "./bucket-bits.ts";
 import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
-import { pick, placesByHalf } from "./places-by-half.ts";
+import { pick, placesByHalf } from "./radix-argsort.ts";
 import { inTurns } from "./turns.ts";
 
 /**

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { placesByHalf } from "./places-by-half.ts";
+import { placesByHalf } from "./radix-argsort.ts";
 
 const numbers = fc.array(
   fc.oneof(fc.constantFrom(0, 0xffff, 0x10000, 0xffff_0000, 0xffff_ffff), fc.integer({ min: 0, max: 0xffff_ffff })),

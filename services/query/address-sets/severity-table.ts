@@ -1,7 +1,10 @@
+import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { scramble } from "../address-index/scramble.ts";
 import { WORD_BITS } from "./bucket-bits.ts";
-import type { AddressSeverities } from "./classification-queries.ts";
 import { inTurns } from "./turns.ts";
+
+/** Columns of addresses and their severities. */
+export type AddressSeverities = { readonly source_ip: NumberColumn; readonly severity: NumberColumn };
 
 type Part = { readonly from: number; readonly end: number };
 

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addressHash } from "./address-hash.ts";
 import { countByBucket } from "./bucket-bits.ts";
-import type { Grid } from "./count-buckets.ts";
-import { type ActivityRows, createRowCounter } from "./count-rows.ts";
+import { type ActivityRows, createRowCounter, type Grid } from "./count-rows.ts";
 import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
 
@@ -38,7 +37,7 @@ test("rows are counted and listed as their hours say, however many buckets there
     fc.asyncProperty(grids, visits, fc.integer({ min: 1, max: 20 }), async (shape, seen, cap) => {
       const start = ORIGIN + shape.offset * HOUR;
       const [from, end] = [start + Math.min(shape.expired, shape.hours) * HOUR, start + shape.hours * HOUR];
-      const grid = { tag: "", scopes: [], start, from, end, width: shape.width * HOUR };
+      const grid = { start, from, end, width: shape.width * HOUR };
       const buckets = Math.ceil(shape.hours / shape.width);
       const { first, masks } = blocksOf(grid);
       const times = seen.map(({ address, hour }) => ({ address, time: start + hour * HOUR }));
@@ -137,7 +136,7 @@ test("of two addresses with the same hash value, the lower one is listed", async
 
 test("more addresses than have room at first keep their bits", async () => {
   const many = Uint32Array.from({ length: 150_000 }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
-  const grid = { tag: "", scopes: [], start: 0, from: 0, end: 100 * HOUR, width: HOUR };
+  const grid = { start: 0, from: 0, end: 100 * HOUR, width: HOUR };
   const hoursOf = (numbers: Uint32Array) => {
     const hours = new Uint32Array(2 * numbers.length);
     for (const [place, number] of numbers.entries()) hours[2 * place] = 1 << (number % 32);
@@ -163,7 +162,7 @@ test("addresses that were chosen to meet in one place of a hash table take no lo
     start: new Uint32Array(chosen.length),
     hours: new Uint32Array(2 * chosen.length).fill(1),
   };
-  const grid = { tag: "", scopes: [], start: 0, from: 0, end: HOUR, width: HOUR };
+  const grid = { start: 0, from: 0, end: HOUR, width: HOUR };
   expect([...((await countRows([rows], grid, 1))?.counts ?? [])]).toEqual([chosen.length]);
   // Unscrambled they take more than a minute.
 }, 20_000);
@@ -171,7 +170,7 @@ test("addresses that were chosen to meet in one place of a hash table take no lo
 test("bits that would take too much memory are not made", async () => {
   const some = { source_ip: Uint32Array.from({ length: 70_000 }, (_, place) => place) };
   const rows = { ...some, start: new Uint32Array(70_000), hours: new Uint32Array(140_000).fill(1) };
-  const grid = { tag: "", scopes: [], start: 0, from: 0, end: 2_160 * HOUR, width: HOUR };
+  const grid = { start: 0, from: 0, end: 2_160 * HOUR, width: HOUR };
   expect(await countRows([rows], grid, 2_160)).toBeUndefined();
   const half = (from: number) => ({
     source_ip: rows.source_ip.subarray(from, from + 35_000),
