@@ -23,7 +23,13 @@ import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import { maxJsonBytes, writeJson } from "./listed-addresses.ts";
-import { type ActivityDeps, type ActivityQuery, type ActivityTotals, readTagActivity } from "./read-activity.ts";
+import {
+  type Activity,
+  type ActivityDeps,
+  type ActivityQuery,
+  type ActivityTotals,
+  readTagActivity,
+} from "./read-activity.ts";
 import { createRefusals } from "./refusals.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
 
@@ -144,7 +150,7 @@ export type TagActivityDeps = Omit<ActivityDeps, "refusals"> & {
 export function registerTagActivity(app: FastifyInstance, options: TagActivityDeps): void {
   const deps = { ...options, refusals: createRefusals(options.now) };
   const answer = createSharedAnswers<SerializedActivity>(app);
-  registerOperation(app, getTagActivity, async (request, _reply, { signal }, toJsonArray) => {
+  registerOperation(app, getTagActivity, async (request, reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);
     // API.md prescribes the order of these checks, and that all of them precede any query.
     const tag = findTag(readPath(request.params.id, ID), deps.catalogue);
@@ -157,11 +163,12 @@ export function registerTagActivity(app: FastifyInstance, options: TagActivityDe
     const window = activityWindow(deps.now(), Math.min(days, caller.limits.reach_days));
     const query = { tag, scopes, window, widthHours, includeIps };
     const key = JSON.stringify({ ...query, tag: tag.id });
-    const { buckets, totalIps, byClassification, isTruncated } = await answer(
+    const { way, buckets, totalIps, byClassification, isTruncated } = await answer(
       { request, key, cost: costOf(query) },
       signal,
       (shared) => serializeActivity(query, deps, toJsonArray, shared),
     );
+    reply.header("server-timing", `read;desc=${way}`);
     return {
       id: tag.id,
       slug: tag.slug,
@@ -192,6 +199,7 @@ function findTag(reference: string, catalogue: TagCatalogue): CataloguedTag | un
 const IPS_INCLUDED = { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET } as const;
 
 type SerializedActivity = ActivityTotals & {
+  readonly way: Activity["way"];
   readonly buckets: JsonArray<WireBucket>;
   /** Whether any bucket lists a sample. */
   readonly isTruncated: boolean;
@@ -214,9 +222,9 @@ async function serializeActivity(
     }
   };
   try {
-    const { buckets, totals } = await readTagActivity(query, deps, needed);
+    const { way, buckets, totals } = await readTagActivity(query, deps, needed);
     const [array, counted] = await Promise.all([toJsonArray<WireBucket>(toWire(buckets), needed), totals]);
-    return { ...counted, buckets: array, isTruncated };
+    return { ...counted, way, buckets: array, isTruncated };
   } catch (error) {
     failed.abort(error);
     throw error;
