@@ -2,8 +2,9 @@ import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { backUpDatabase } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { makeEvents, toWire } from "../../support/builders/known-events.ts";
@@ -81,8 +82,8 @@ test.each([
     );
 
     const migrations = await readMigrations(MIGRATIONS);
-    expect(await migrate(world.connection, MIGRATIONS)).toEqual(migrations);
-    expect(await migrate(world.connection, MIGRATIONS)).toEqual([]);
+    expect(await migrateStore(world.connection, MIGRATIONS)).toEqual(migrations);
+    expect(await migrateStore(world.connection, MIGRATIONS)).toEqual([]);
     await (await openPreparedStore(settings)).close();
     expect(await storeContents(world.client)).toEqual(before);
     expect(await schemasOf(world)).toEqual(newSchemas);
@@ -111,7 +112,7 @@ test("an older store, or a backup of one, is an error that says what to do, and 
   const before = [await schemasOf(world), await storeContents(world.client)];
   const error =
     /a Noisefloor whose migration 0001_tags is another one than ours\. If that one is older, run "noisefloor migrate" of commit 364d0e69 first; if that fails too, start with a new database and read the records again \(docs\/operations\.md,/;
-  await expect(migrate(world.connection, MIGRATIONS)).rejects.toThrow(error);
+  await expect(migrateStore(world.connection, MIGRATIONS)).rejects.toThrow(error);
   await expect(openPreparedStore(commandOver(world).settings)).rejects.toThrow(error);
   const path = server.place("older");
   const { database } = world.connection;

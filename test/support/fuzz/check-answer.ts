@@ -25,7 +25,7 @@ const LEAKS = [
 ];
 
 /** Operations that answer browsers instead of programs. */
-const PAGES: ReadonlySet<string> = new Set(["homePage", "plansPage", "addressPage", "servicePage", "lookupForm"]);
+const PAGES: ReadonlySet<string> = new Set(["toDocs"]);
 
 /** The statuses for a request that is not as described. */
 const FORM_ERRORS: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);

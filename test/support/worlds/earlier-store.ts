@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { dropDatabase } from "./databases.ts";
 import type { World } from "./world.ts";
 
@@ -18,7 +18,7 @@ export async function makeEarlierStore({ client, connection }: World): Promise<v
       await writeFile(join(folder, parts[index] ?? ""), parts[index + 1] ?? "");
     }
     await dropDatabase(client, connection.database);
-    await migrate(connection, folder);
+    await migrateStore(connection, folder);
   } finally {
     await rm(folder, { recursive: true });
   }
