@@ -183,6 +183,11 @@ const agreement = defineQuery({
         (SELECT source_ip, dataset, workspace_id, asn, organization, country, max(observed_at) FROM observations GROUP BY ALL))
         AS networks,
       (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, CAST(tag_id, 'UUID'), max(last_seen) FROM scope_tags GROUP BY ALL))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, arrayJoin(tags) AS tag_id, max(observed_at) FROM observations
+          WHERE dataset != 'global' GROUP BY ALL)) AS scoped,
+      (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT DISTINCT CAST(tag_id, 'UUID'), dataset, workspace_id,
           start + toIntervalHour(arrayJoin(bitPositionsToArray(hours))) AS hour, source_ip FROM tag_addresses))
       = (SELECT (count(), sum(cityHash64(*))) FROM
@@ -193,6 +198,7 @@ const agreement = defineQuery({
     tagged: z.int(),
     activity: z.int(),
     networks: z.int(),
+    scoped: z.int(),
     addresses: z.int(),
   }),
 });
@@ -216,8 +222,11 @@ test("of a backup made while old and new observations come in, every rollup coun
   isOver = true;
   await Promise.all(writing);
   await restoreWorld(other, place);
-  expect(await run(other.client, agreement, {})).toEqual([{ tagged: 1, activity: 1, networks: 1, addresses: 1 }]);
+  expect(await run(other.client, agreement, {})).toEqual([
+    { tagged: 1, activity: 1, networks: 1, scoped: 1, addresses: 1 },
+  ]);
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
+  expect(await numberOf(other, "SELECT count() FROM scope_tags")).toBeGreaterThan(0);
 });
 
 test("two concurrent restores do not touch each other's scratch database, and one that was killed leaves nothing behind", async () => {

@@ -23,6 +23,7 @@ export const CONSUMER_LAG = rowsOf("consumer_lag");
 export const DEAD_LETTER_RETRIES = rowsOf("dead_letter_retries");
 export const DEAD_LETTERS = rowsOf("dead_letters");
 export const OBSERVATIONS = rowsOf("observations");
+export const SCOPE_TAGS = rowsOf("scope_tags");
 export const SENSOR_ACTIVITY = rowsOf("sensor_activity");
 export const TAG_ACTIVITY_HOURLY = rowsOf("tag_activity_hourly");
 export const TAG_ADDRESSES = rowsOf("tag_addresses");

@@ -9,7 +9,7 @@ export const PREDECESSOR = "364d0e69";
 const DIGEST = "8a96c0cf1bc04efe11bbca83415bbc0240f5c9356ec1fa8b83cb46d8e88d7533";
 
 /** The tables of the predecessor that are no more; the view `<table>_mv` filled each. */
-export const RETIRED_TABLES: readonly string[] = ["scope_tags", "tag_samples"];
+export const RETIRED_TABLES: readonly string[] = ["tag_samples"];
 
 /** How a migration is called in errors. */
 export const labelOf = ({ version, name }: Omit<AppliedRow, "checksum">) =>

@@ -49,6 +49,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
+  scope_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_changes: { backup: "transient" },
   dead_letters: {
     ...COPIED,

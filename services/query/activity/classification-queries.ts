@@ -1,5 +1,10 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_TAGS, NETWORK_GENERATIONS, NETWORK_RANGES } from "@noisefloor/clickhouse/client/table-names.ts";
+import {
+  ADDRESS_TAGS,
+  NETWORK_GENERATIONS,
+  NETWORK_RANGES,
+  SCOPE_TAGS,
+} from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { IN_SCOPES } from "../scope-sql.ts";
 import { ACTIVE, blocks, numberColumn, slice } from "./queries.ts";
@@ -79,11 +84,12 @@ const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColu
  * index in memory has; those of up to `max` addresses.
  */
 export const worstInOtherDatasets = (max: number) => {
-  const limited = (sql: string) => `${sql} LIMIT ${max} SETTINGS ${INDEX_FOR_FEW}`;
+  // The table's key cannot say which of the tags' addresses are among them.
+  const limited = (sql: string) => `${sql} LIMIT ${max} SETTINGS use_index_for_in_with_subqueries = 0`;
   return defineQuery({
     name: "tag-activity-severities",
-    sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM ${ADDRESS_TAGS}
-      WHERE dataset != 'global' AND ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
+    sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM ${SCOPE_TAGS}
+      WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
     shards: { merge: (shards) => limited(`SELECT source_ip, severity FROM ${shards}`) },
     params: z.object({ ...slice, ...blocks, ...worse }),
     row: addressSeverity,

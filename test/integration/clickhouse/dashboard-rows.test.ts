@@ -42,7 +42,7 @@ describe.each(SERVERS)("of the %s server, Grafana's user", (kind) => {
       "dead_letters",
       "sensor_activity",
       "api_keys",
-      "address_tags_mv",
+      "scope_tags_mv",
     ];
     expect(tables).toEqual(expect.arrayContaining(names.map((name) => `noisefloor.${name}`)));
     expect(columns).toEqual([]);

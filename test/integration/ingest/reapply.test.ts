@@ -100,6 +100,8 @@ const QUERIES = {
     FROM tag_addresses GROUP BY ALL ORDER BY ALL`,
   address_tags: `SELECT source_ip, dataset, workspace_id, tag_id, toString(max(last_seen)) AS latest
     FROM address_tags GROUP BY ALL ORDER BY ALL`,
+  scope_tags: `SELECT source_ip, dataset, workspace_id, tag_id, toString(max(last_seen)) AS latest
+    FROM scope_tags GROUP BY ALL ORDER BY ALL`,
 };
 
 async function contentOf({ client }: World) {

@@ -55,7 +55,14 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     client,
     [TEAM_A, TEAM_B].map(({ workspaceId }) => ({ ...counted, hour, workspaceId, lastAt: hour })),
   );
-  const tables = ["observations", "address_tags", "tag_activity_hourly", "tag_addresses", "sensor_activity"];
+  const tables = [
+    "observations",
+    "address_tags",
+    "tag_activity_hourly",
+    "tag_addresses",
+    "scope_tags",
+    "sensor_activity",
+  ];
   const before = await Promise.all(tables.map(workspacesIn));
   for (const [index, workspaces] of before.entries()) expect(workspaces, tables[index]).toEqual(["team-a", "team-b"]);
 
