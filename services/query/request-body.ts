@@ -25,6 +25,10 @@ export const BODY_ERROR_RESPONSES = {
   ),
 };
 
+function notAddresses(): HttpError {
+  return new HttpError(400, `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`);
+}
+
 /** Fastify route options for such a body. */
 export const ADDRESSES_ROUTE = {
   bodyLimit: MAX_BODY_BYTES,
@@ -32,18 +36,17 @@ export const ADDRESSES_ROUTE = {
   onRequest: async ({ raw }: FastifyRequest) => {
     raw.headers["content-type"] = "application/json";
   },
-  errorHandler: rejectBody,
+  errorHandler: rejectBody(notAddresses),
 };
 
-const notAddresses = () =>
-  new HttpError(400, `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`);
-
-/** A body that is too large is a 400 as well, not a 413. */
-function rejectBody(error: FastifyError): never {
-  if (error instanceof JsonExcessError) throw notAddresses();
-  throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
-    ? new HttpError(400, "The request body is larger than 1 MiB")
-    : error;
+/** A body that is too large is a 400 as well, not a 413. @param toError for JSON with too many values. */
+export function rejectBody(toError: () => HttpError) {
+  return (error: FastifyError): never => {
+    if (error instanceof JsonExcessError) throw toError();
+    throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
+      ? new HttpError(400, "The request body is larger than 1 MiB")
+      : error;
+  };
 }
 
 /**

@@ -38,9 +38,9 @@ export async function replaceRollups(client: ClickHouseClient, options: ReplaceO
 }
 
 /**
- * The same of one owner, whose servers all have to be there. A second table gets all new rows through a view of its own,
- * then the rows of before; then the tables are exchanged in one statement. States may come twice: that is what makes the
- * overlap harmless.
+ * Replaces a rollup on one owner of rows, all of whose servers must be reachable. A second table gets all new rows
+ * through a view of its own, then the rows of before; then the tables are exchanged in one statement. States may come
+ * twice: that is what makes the overlap harmless.
  * @returns whether it was done; false when it was aborted, and then nothing has changed.
  */
 async function replaceOn(owner: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {

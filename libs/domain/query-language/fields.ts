@@ -97,12 +97,7 @@ for (const [names, kind] of FIELDS) {
   }
 }
 
-/** All names by which fields are known, for completion: the hosted service's and the short ones. */
-export const FIELD_NAMES: readonly string[] = FIELDS.flatMap(([names, { kind }]) =>
-  kind === "without-values" ? [] : names.split(" "),
-);
-
-/** The kind of a field, or what to tell of a name that is none. */
+/** @returns the kind of the field with a name, or the error message for a name that no field has. */
 export function findField(name: string): FieldKind | { readonly message: string } {
   const found = BY_NAME.get(name.toLowerCase()) ?? [];
   const [only, other] = found;

@@ -1,8 +1,8 @@
 import type { Pattern, Wildcard } from "./query.ts";
 
 /**
- * Whether a pattern matches a whole text in lower case. Each `*` takes as little as it can, and more only until the next
- * one has begun: the time grows with both lengths, never with the number of ways.
+ * Whether a pattern matches a whole text in lower case. Only the last `*` so far is tried again with more characters:
+ * the time is at most the product of both lengths.
  */
 export function matchesPattern(pattern: Pattern, text: string): boolean {
   const signs = pattern.flatMap((part): (string | Wildcard)[] => (typeof part === "string" ? [...part] : [part]));

@@ -5,7 +5,7 @@ import * as syntax from "./syntax.js";
 import type { ConditionTree, Place, SyntaxTree } from "./syntax-tree.ts";
 
 export const MAX_QUERY_LENGTH = 8_192;
-export const MAX_CONDITIONS = 500;
+const MAX_CONDITIONS = 500;
 
 export type ReadQuery = { readonly query: Query } | { readonly errors: readonly QueryError[] };
 

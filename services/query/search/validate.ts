@@ -7,7 +7,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
-import { ADDRESSES_ROUTE } from "../request-body.ts";
+import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
 import { texts } from "../wire.ts";
 
 const EXAMPLE_ERROR = {
@@ -16,6 +16,7 @@ const EXAMPLE_ERROR = {
   length: 13,
 };
 const NO_QUERY = 'The request body must be {"query": "..."}';
+const noQuery = () => new HttpError(400, NO_QUERY);
 const querySchema = z.object({ query: z.string() }).meta({ id: "SearchQuery" });
 
 /** `POST /v3/gnql/validate`: whether a query can be run, and what is wrong with it. */
@@ -69,7 +70,7 @@ export function registerValidateQuery(
     async (request) => {
       deps.authenticate(request);
       const body = querySchema.safeParse(request.body);
-      if (!body.success) throw new HttpError(400, NO_QUERY);
+      if (!body.success) throw noQuery();
       const { query } = body.data;
       const result = readQuery(query, deps.now());
       const isValid = "query" in result;
@@ -82,6 +83,6 @@ export function registerValidateQuery(
         adjusted_query: "",
       };
     },
-    ADDRESSES_ROUTE,
+    { ...ADDRESSES_ROUTE, errorHandler: rejectBody(noQuery) },
   );
 }
