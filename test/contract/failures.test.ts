@@ -30,6 +30,7 @@ const PATHS = [
   "/v3/noise/ips/45.0.0.1/timeline",
   "/v3/noise/ips/45.0.0.1/tags",
   "/v3/noise/ips/45.0.0.1/interaction",
+  "/v3/noise/ips/45.0.0.1/observations",
   NETWORK,
   "/v2/noise/quick/45.0.0.1",
   "/v2/noise/context/45.0.0.1",

@@ -64,6 +64,7 @@ test("no answer holds a null, for any address: clients call text and list method
     ...[...fields, ...more].map((field) => `/v3/noise/ips/${ip}/timeline?days=90&field=${field}`),
     `/v3/noise/ips/${ip}/tags`,
     `/v3/noise/ips/${ip}/interaction`,
+    `/v3/noise/ips/${ip}/observations`,
     `/v3/noise/ips/${ip}/sensors`,
     `/v3/noise/networks/${ip}/24`,
     `/v2/noise/quick/${ip}`,

@@ -6,6 +6,7 @@ import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts"
 import { KEY_NEEDED } from "../sensors/operation.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
 import { count, ip, timestamp } from "../wire.ts";
+import { getAddressObservations } from "./observations-operation.ts";
 import { MAX_ENTRIES } from "./queries.ts";
 
 const SINCE = "Covers all that is stored, as the full context does. Counts as a lookup.";
@@ -158,4 +159,9 @@ export const getAddressSensors = defineOperation({
   },
 });
 
-export const NOISE_OPERATIONS = [getAddressTags, getAddressInteraction, getAddressSensors] as const;
+export const NOISE_OPERATIONS = [
+  getAddressTags,
+  getAddressInteraction,
+  getAddressObservations,
+  getAddressSensors,
+] as const;

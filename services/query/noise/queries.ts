@@ -5,14 +5,14 @@ import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { allRows } from "../shard-sql.ts";
 
 /** The observations of an address since `since` (milliseconds). FINAL: one that arrived twice counts once. */
-const OF_ADDRESS = `FROM ${OBSERVATIONS} FINAL
+export const OF_ADDRESS = `FROM ${OBSERVATIONS} FINAL
     WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES} AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
-const ofAddress = z.object({ ip: z.string(), scopes: scopesParam, since: z.int() });
+export const ofAddress = z.object({ ip: z.string(), scopes: scopesParam, since: z.int() });
 export type OfAddress = z.input<typeof ofAddress>;
 
 /** Above this, ClickHouse groups and sorts on disk: an address may have sent as many texts as observations. */
 const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
-const SETTINGS = `SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1,
+export const SETTINGS = `SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1,
       max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
       max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}`;
 

@@ -3,18 +3,20 @@ import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type OperationRequest, registerOperation } from "@noisefloor/http/operation.ts";
-import { type RawQuery, readPath } from "@noisefloor/http/parameters.ts";
+import { type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
-import { ADDRESS } from "../parameters.ts";
+import { ADDRESS, LIMIT } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { readScopes } from "../scopes.ts";
-import { sensorScopes } from "../sensors/scopes.ts";
+import { namedSensorScopes, sensorScopes } from "../sensors/scopes.ts";
+import { CURSOR, getAddressObservations } from "./observations-operation.ts";
 import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
 import { countEntries, type EntryList, type OfAddress, readAddressSensors, readEntries, readTags } from "./queries.ts";
+import { readAddressObservations } from "./read-observations.ts";
 
 export type NoiseDeps = LookupDeps & {
   readonly authenticate: Authenticate;
@@ -38,6 +40,14 @@ export function registerNoise(app: FastifyInstance, deps: NoiseDeps): void {
       sensorsOf(asked, deps, deadline.signal),
     ),
   );
+  registerOperation(app, getAddressObservations, async (request, reply, deadline) => {
+    const page = { limit: readParameter(request.query, LIMIT), after: readParameter(request.query, CURSOR) };
+    return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (asked, caller) => {
+      await refreshOutdated(deps);
+      const query = { ...asked, ...page, namedScopes: namedSensorScopes(caller) };
+      return { ip: asked.ip, ...(await readAddressObservations(query, deps, deadline.signal)) };
+    });
+  });
 }
 
 type ScopesOf = (caller: Caller) => Scope[];
@@ -59,14 +69,14 @@ function readAddress<Answer>(
   { authenticate, countLookups, now, retentionDays }: NoiseDeps,
   { request, reply, deadline }: Call,
   scopesOf: ScopesOf,
-  read: (asked: OfAddress) => Promise<Answer>,
+  read: (asked: OfAddress, caller: Caller) => Promise<Answer>,
 ): Promise<Answer> {
   const caller = authenticate(request);
   const ip = readPath(request.params.ip, ADDRESS);
   const scopes = scopesOf(caller);
   const since = retentionStart(now(), retentionDays());
   return countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
-    app.admission.run(request, TIMELINE_COST, deadline.signal, () => read({ ip, scopes, since })),
+    app.admission.run(request, TIMELINE_COST, deadline.signal, () => read({ ip, scopes, since }, caller)),
   );
 }
 

@@ -170,6 +170,28 @@ test("the page of an address says what it is and why, and texts of sensors stay 
   expect(faults).toEqual([]);
 });
 
+test("the page of an address shows on request what it did, newest first, and texts of sensors stay texts", async () => {
+  const { page, faults, settled } = await openWithKey(`/ip/${NOISE}`);
+  await page.getByRole("button", { name: "Show the newest observations" }).click();
+  await page.locator("[data-observations-page]").waitFor();
+  await settled();
+  const rows = page.locator("[data-observations-page] tbody tr");
+  expect(await rows.count()).toBe(4);
+  const steps = await rows.nth(3).locator("li").allTextContents();
+  expect(steps).toEqual([
+    `tried root and ${SCRIPT}`,
+    "tried no name and no password",
+    `typed echo ${SCRIPT} > /tmp/x`,
+    `downloaded javascript:alert(9)//${SCRIPT}`,
+  ]);
+  const requests = await page.locator("[data-observations-page] li code:first-child").allTextContents();
+  expect(requests).toContain(`GET /${SCRIPT}a`);
+  expect(await rows.first().locator("th").textContent()).toContain(`s ${SCRIPT}`);
+  expect(await page.locator("main script, main img").count()).toBe(0);
+  await expectAccessible(ours, "observations of an address");
+  expect(faults).toEqual([]);
+});
+
 test("a benign service, an address that is not known, and one that cannot be", async () => {
   const { page, open: go } = await openWithKey(`/riot/${RIOT}`);
   expect(await page.locator(".verdict").textContent()).toContain(

@@ -2,6 +2,7 @@ import type {
   AddressContext,
   AddressesOfCountry,
   AddressesOfNetwork,
+  AddressObservations,
   AddressSensors,
   AddressTags,
   FirstSeen,
@@ -57,6 +58,8 @@ export const timelineOf = (ip: string, field: TimelineField, days: number, granu
 export const tagsOf = (ip: string) => question<AddressTags>(`/v3/noise/ips/${encodeURIComponent(ip)}/tags`);
 export const interactionOf = (ip: string) =>
   question<Interaction>(`/v3/noise/ips/${encodeURIComponent(ip)}/interaction`);
+export const observationsOf = (ip: string, cursor: string) =>
+  question<AddressObservations>(`/v3/noise/ips/${encodeURIComponent(ip)}/observations`, { cursor });
 export const sensorsOf = (ip: string) => question<AddressSensors>(`/v3/noise/ips/${encodeURIComponent(ip)}/sensors`);
 export const networkOf = (ip: string, length: string, limit: number) =>
   question<NetworkAddresses>(`/v3/noise/networks/${encodeURIComponent(ip)}/${encodeURIComponent(length)}`, { limit });

@@ -12,6 +12,7 @@ import { AddressTags } from "./address-tags.tsx";
 import { Behavior } from "./behavior.tsx";
 import { Interaction } from "./interaction.tsx";
 import { BenignService, Network } from "./network.tsx";
+import { Observations } from "./observations.tsx";
 import { Raw } from "./raw.tsx";
 import { Sensors } from "./sensors.tsx";
 import { AddressTimeline } from "./timeline.tsx";
@@ -70,6 +71,7 @@ function Details({ context }: { readonly context: AddressContext }) {
           <AddressTimeline ip={ip} hasTags={scanner.tags.length > 0} lastSeen={scanner.last_seen_timestamp} />
           <Behavior raw={scanner.raw_data} />
           <Interaction ip={ip} />
+          <Observations ip={ip} />
           <Sensors ip={ip} />
         </>
       ) : null}

@@ -68,7 +68,7 @@ const toCounted = (text: string, observations: number): Counted => ({
 
 type TriedProps = { readonly text: string; readonly whenEmpty: string };
 
-function Tried({ text, whenEmpty }: TriedProps) {
+export function Tried({ text, whenEmpty }: TriedProps) {
   return text === "" ? <span class="faint">{whenEmpty}</span> : <Code text={text} />;
 }
 

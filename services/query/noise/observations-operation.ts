@@ -1,0 +1,135 @@
+import { DATASETS } from "@noisefloor/domain/access/scope.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
+import { defineOperation } from "@noisefloor/http/operation.ts";
+import type { Parameter } from "@noisefloor/http/parameters.ts";
+import { z } from "zod";
+import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
+import { count, ip, texts, timestamp } from "../wire.ts";
+import { type Position, positionSchema } from "./position.ts";
+
+export const CURSOR: Parameter<Position | undefined> = {
+  name: "cursor",
+  description: "Continues after the page whose response has this `cursor`. Left out or empty, the newest come first.",
+  takes: "the cursor of a response",
+  schema: positionSchema,
+  describedBy: "input",
+  example: "1763644826000-9f3c61d2a8b04e17",
+};
+
+const port = z.int().min(0).max(65_535);
+/** Text that scanners chose. */
+const text = z.string();
+
+const observationSchema = z
+  .strictObject({
+    observed_at: timestamp.describe("To the millisecond."),
+    dataset: z.enum(DATASETS),
+    sensor_id: text.optional().describe("Only where the caller may know the sensors of the dataset by name."),
+    observation_id: text.optional().describe("As the sensor sent it, or made by the intake. Shown with the sensor."),
+    session_id: text
+      .optional()
+      .describe(
+        "Present when this is all that the sensor sent about one session of the address. Shown with the sensor.",
+      ),
+    source_port: port.optional(),
+    destination_port: port.optional(),
+    transport: text.optional(),
+    application: text.optional(),
+    login_attempts: count.optional(),
+    credentials: z.array(z.strictObject({ username: text, password: text })).optional(),
+    commands: texts.optional().describe("In the order in which it typed them."),
+    urls: texts.optional().describe("What it made the sensor download."),
+    payload_sha256: texts.optional().describe("Digests of the files that it left."),
+    http: z
+      .strictObject({
+        method: text.optional(),
+        host: text.optional(),
+        path: text.optional(),
+        query: text.optional(),
+        user_agent: text.optional(),
+        referer: text.optional(),
+        headers: texts.optional(),
+        header_lines: texts.optional(),
+        cookies: texts.optional(),
+        body_head: text.optional(),
+        body_sha256: text.optional(),
+      })
+      .optional(),
+    tls: z.strictObject({ ja3: text.optional(), ja4: text.optional() }).optional(),
+    ssh: z.strictObject({ hassh: text.optional(), banner: text.optional() }).optional(),
+    labels: texts.optional().describe("The sensor's own words, like the names of signatures."),
+    tags: z.array(
+      wireTagSchema
+        .pick({ id: true, slug: true, name: true, intention: true })
+        .extend({
+          given_by: z
+            .enum(["sensor", "rule", "both"])
+            .describe("Who gave it: the sensor, the tag's rule (`/v3/noise/tags/{slug}/rule`), or both."),
+        })
+        .strict()
+        .meta({ id: "ObservationTag" }),
+    ),
+  })
+  .meta({ id: "AddressObservation" });
+export type AddressObservation = z.input<typeof observationSchema>;
+
+/** `GET /v3/noise/ips/{ip}/observations`: what an address did, newest first. */
+export const getAddressObservations = defineOperation({
+  id: "getAddressObservations",
+  method: "GET",
+  path: "/v3/noise/ips/{ip}/observations",
+  group: "Addresses",
+  summary: "What an address did, observation by observation",
+  description:
+    "Newest first. Members that the sensor did not report are missing. A page has `limit` observations, or fewer where " +
+    "they are large; only an empty `cursor` means that there are no more. Covers all that is stored. Each page counts " +
+    "as a lookup.",
+  pathParameters: { ip: ADDRESS },
+  queryParameters: [LIMIT, CURSOR, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "A page of observations, possibly none.",
+    schema: z
+      .strictObject({
+        ip,
+        observations: z.array(observationSchema),
+        cursor: z.string().describe("For the next page; empty on the last."),
+      })
+      .meta({ id: "AddressObservations" }),
+    example: {
+      ip: "192.175.48.6",
+      observations: [
+        {
+          observed_at: "2026-11-20T13:20:26.250Z",
+          dataset: "global",
+          destination_port: 22,
+          transport: "tcp",
+          application: "ssh",
+          login_attempts: 2,
+          credentials: [{ username: "root", password: "123456" }],
+          commands: ["uname -a"],
+          tags: [
+            {
+              id: EXAMPLE_TAG.id,
+              slug: EXAMPLE_TAG.slug,
+              name: EXAMPLE_TAG.name,
+              intention: EXAMPLE_TAG.intention,
+              given_by: "rule",
+            },
+          ],
+        },
+      ],
+      cursor: "",
+    },
+    headers: LIMIT_HEADERS,
+  },
+  errorResponses: {
+    400: errorResponse(
+      "The address is not routable, a parameter is invalid, a scope is unrecognized, or `personal` is requested without a key.",
+      "Invalid parameter: cursor takes the cursor of a response",
+    ),
+    429: TOO_MANY_LOOKUPS,
+  },
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { seeded } from "../../support/builders/random.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.parse("2026-11-20T14:30:00Z");
+const DAY = 24 * 60 * 60 * 1000;
+const IP = "45.0.0.1";
+const PATH = `/v3/noise/ips/${IP}/observations`;
+const OWNERS = [
+  { dataset: "global" },
+  { dataset: "community" },
+  { dataset: "personal", workspace_id: "team-a" },
+  { dataset: "personal", workspace_id: "team-b" },
+];
+const worm = makeTag("worm", "malicious");
+const random = seeded(7);
+/** A few share a millisecond; each has a path that no other has. */
+const observations = Array.from({ length: 240 }, (_, n) => ({
+  ...random.pick(OWNERS),
+  observation_id: `seen-${n}`,
+  source_ip: random.chance(0.9) ? IP : "45.0.0.2",
+  observed_at: new Date(NOW - (random.chance(0.4) ? random.int(0, 3) : random.int(0, 80 * DAY))).toISOString(),
+  sensor_id: `sensor-${random.int(0, 3)}`,
+  http: { path: `/${n}` },
+}));
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  await world.addTags([worm]);
+  expect((await world.store(observations)).rejected).toEqual([]);
+  // What arrives twice is one observation.
+  await world.store(observations.slice(0, 60));
+});
+afterAll(() => world.close());
+
+const pageSchema = z.object({
+  ip: z.string(),
+  observations: z.array(
+    z.looseObject({
+      observed_at: z.string(),
+      dataset: z.string(),
+      sensor_id: z.string().optional(),
+      http: z.object({ path: z.string() }),
+    }),
+  ),
+  cursor: z.string(),
+});
+
+async function readAll(query: string, headers: Record<string, string>) {
+  const listed: z.infer<typeof pageSchema>["observations"] = [];
+  let cursor = "";
+  do {
+    const { status, body } = await world.get(`${PATH}?${query}&cursor=${cursor}`, headers);
+    expect(status).toBe(200);
+    const page = pageSchema.parse(body);
+    listed.push(...page.observations);
+    cursor = page.cursor;
+  } while (cursor !== "");
+  return listed;
+}
+
+test.each([3, 50, 1000])("pages of %i list each observation of the address once, newest first", async (limit) => {
+  const listed = await readAll(`limit=${limit}`, {});
+  const expected = observations.filter((one) => one.source_ip === IP && one.dataset === "global");
+  expect(listed.map(({ http }) => http.path).toSorted()).toEqual(expected.map(({ http }) => http.path).toSorted());
+  const times = listed.map(({ observed_at }) => observed_at);
+  expect(times).toEqual(times.toSorted().reverse());
+  for (const { http, observed_at, dataset } of listed) {
+    const stored = expected.find((one) => one.http.path === http.path);
+    expect({ observed_at, dataset }).toEqual({ observed_at: stored?.observed_at, dataset: "global" });
+  }
+});
+
+test("a workspace reads its own, with their sensors, and nothing of another workspace", async () => {
+  const key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
+  const listed = await readAll("limit=20&workspace_labels=global,community,personal", { key });
+  const expected = observations.filter((one) => one.source_ip === IP && one.workspace_id !== "team-b");
+  expect(listed).toHaveLength(expected.length);
+  for (const { http, sensor_id } of listed) {
+    const stored = expected.find((one) => one.http.path === http.path);
+    expect(sensor_id).toBe(stored?.dataset === "personal" ? stored.sensor_id : undefined);
+  }
+});
+
+test("the sensors of the shared datasets are named to those who may know them", async () => {
+  const key = await world.addCaller("unlimited", ["sensors"], "team-c");
+  const [first] = await readAll("limit=1000", { key });
+  expect(first?.sensor_id).toMatch(/^sensor-/);
+});
+
+test("an observation stored while pages are read changes no later page", async () => {
+  const first = pageSchema.parse((await world.get(`${PATH}?limit=5`)).body);
+  const before = (await world.get(`${PATH}?limit=5&cursor=${first.cursor}`)).body;
+  await world.store([
+    { source_ip: IP, observed_at: new Date(NOW).toISOString(), sensor_id: "s", http: { path: "/new" } },
+  ]);
+  expect((await world.get(`${PATH}?limit=5&cursor=${first.cursor}`)).body).toEqual(before);
+});
+
+test("an observation has what its sensor reported, in order, and says who gave each tag", async () => {
+  const visit = {
+    source_ip: "45.0.0.7",
+    observed_at: "2026-11-20T14:00:00.250Z",
+    sensor_id: "cowrie",
+    session_id: "c0ffee",
+    destination_port: 22,
+    transport: "tcp",
+    application: "ssh",
+    login_attempts: 2,
+    credentials: [{ username: "root" }, { username: "root", password: "<b>" }],
+    commands: ["uname -a", "", "cd /tmp", "uname -a"],
+    ssh: { hassh: "ec7378c1a92f5a8dde7e8b7a1ddf33d1" },
+    tags: ["worm"],
+  };
+  expect((await world.store([visit])).rejected).toEqual([]);
+  const { body } = await world.get("/v3/noise/ips/45.0.0.7/observations");
+  expect(body).toEqual({
+    ip: "45.0.0.7",
+    observations: [
+      {
+        observed_at: "2026-11-20T14:00:00.250Z",
+        dataset: "global",
+        destination_port: 22,
+        transport: "tcp",
+        application: "ssh",
+        login_attempts: 2,
+        credentials: [
+          { username: "root", password: "" },
+          { username: "root", password: "<b>" },
+        ],
+        commands: ["uname -a", "", "cd /tmp", "uname -a"],
+        ssh: { hassh: "ec7378c1a92f5a8dde7e8b7a1ddf33d1" },
+        tags: [{ id: worm.id, slug: "worm", name: worm.name, intention: "malicious", given_by: "sensor" }],
+      },
+    ],
+    cursor: "",
+  });
+});
+
+test("large observations make short pages, and all of them are listed", async () => {
+  const large = Array.from({ length: 200 }, (_, n) => ({
+    source_ip: "45.0.0.8",
+    observed_at: new Date(NOW - n).toISOString(),
+    sensor_id: "s",
+    http: { path: `/${n}` },
+    commands: Array.from({ length: 50 }, () => "x".repeat(1_000)),
+  }));
+  expect((await world.store(large)).rejected).toEqual([]);
+  const first = pageSchema.parse((await world.get("/v3/noise/ips/45.0.0.8/observations?limit=1000")).body);
+  expect(first.observations.length).toBeGreaterThan(50);
+  expect(first.observations.length).toBeLessThan(100);
+  let [listed, { cursor }] = [first.observations.length, first];
+  while (cursor !== "") {
+    const path = `/v3/noise/ips/45.0.0.8/observations?limit=1000&cursor=${cursor}`;
+    const page = pageSchema.parse((await world.get(path)).body);
+    listed += page.observations.length;
+    ({ cursor } = page);
+  }
+  expect(listed).toBe(200);
+});
+
+test("an address that was never seen has none, and a cursor that is none is an error", async () => {
+  expect(await world.get("/v3/noise/ips/45.9.9.9/observations")).toEqual({
+    status: 200,
+    body: { ip: "45.9.9.9", observations: [], cursor: "" },
+  });
+  for (const cursor of ["x", "1-2", "99999999999999999-0123456789abcdef"]) {
+    expect(await world.get(`${PATH}?cursor=${cursor}`)).toEqual({
+      status: 400,
+      body: { message: "Invalid parameter: cursor takes the cursor of a response" },
+    });
+  }
+  expect((await world.get(`${PATH}?limit=0`)).status).toBe(400);
+});
