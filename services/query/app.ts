@@ -12,6 +12,8 @@ import { type LookupCaches, lookUpInStore } from "./address/store-lookup.ts";
 import { type AddressIndex, type FindInMemory, findInMemory, lookUpInMemory } from "./address-index/memory-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
+import { getCve, getCves } from "./cves/operations.ts";
+import { registerCves } from "./cves/route.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
 import { getNetwork } from "./network/operation.ts";
 import { registerNetwork } from "./network/route.ts";
@@ -73,6 +75,8 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTagRule,
   getTagActivity,
   getTagSummary,
+  getCve,
+  getCves,
   ...STATS_OPERATIONS,
   listSensors,
   getPlans,
@@ -112,6 +116,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     authenticate,
   });
   registerTagSummary(app, { ...lookupDeps, authenticate });
+  registerCves(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
   registerSensors(app, { ...lookupDeps, authenticate });
   const { plans, publicUrl, explorer } = deps;

@@ -12,6 +12,9 @@ export function bulkCost(addresses: number, quick: boolean): number {
   return Math.max(1, Math.ceil(addresses / (quick ? QUICK_ADDRESSES_PER_COST : ADDRESSES_PER_COST)));
 }
 
+/** One query over the addresses of the tags that name some CVEs. */
+export const CVE_COST = 3;
+
 /** One query over the addresses of all tags, of at most 14 days. */
 export const SUMMARY_COST = 3;
 

@@ -82,6 +82,7 @@ test("no answer holds a null, for any address: clients call text and list method
     "/v3/stats/countries/QZ",
     "/v3/stats/classifications",
     "/v3/stats/first-seen",
+    "/v1/cve/CVE-2026-0001",
     "/v2/meta/metadata",
     "/ping",
     `/v3/tags/${worm.id}/activity?days=90`,

@@ -1,0 +1,54 @@
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { NETWORK_GENERATIONS, NETWORK_RANGES, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { z } from "zod";
+import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";
+import { scopesParam } from "../scope-sql.ts";
+
+/** Those of the tags in the one scope that is asked for, with which the table's key begins. */
+const SERIES = "SELECT sipHash128(arrayJoin({tags:Array(UUID)}), {dataset0:String}, {workspace0:String})";
+
+const masks = z.array(z.bigint()).readonly();
+const counts = { ips_1d: z.int(), ips_10d: z.int(), ips_30d: z.int() };
+
+/**
+ * The distinct addresses of each CVE in three windows, apart for those of known benign actors. `cves` has for each of
+ * `tags` the numbers of the CVEs that it names; each window is given by the bits of its hours in the blocks from `first`
+ * to `end`, see `blocksOf`.
+ */
+export const countPerCve = defineQuery({
+  name: "cve-activity",
+  sql: `
+    SELECT cve, address.number <= actor.last AS is_actor,
+      uniqExactIf(address.number, in_1d) AS ips_1d,
+      uniqExactIf(address.number, in_10d) AS ips_10d,
+      uniqExactIf(address.number, in_30d) AS ips_30d
+    FROM (
+      SELECT 1 AS one, toUInt32(source_ip) AS number,
+        arrayJoin({cves:Array(Array(UInt32))}[indexOf({tags:Array(UUID)}, tag_id)]) AS cve,
+        bitAnd(hours, {masks1d:Array(UInt64)}[${BLOCK}]) != 0 AS in_1d,
+        bitAnd(hours, {masks10d:Array(UInt64)}[${BLOCK}]) != 0 AS in_10d,
+        bitAnd(hours, {masks30d:Array(UInt64)}[${BLOCK}]) != 0 AS in_30d
+      FROM ${TAG_ADDRESSES} WHERE series IN (${SERIES}) AND ${IN_BLOCKS_OF_HOURS}
+    ) AS address
+    ASOF LEFT JOIN (
+      SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
+      WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
+    ) AS actor ON actor.one = address.one AND address.number >= actor.first
+    GROUP BY cve, is_actor`,
+  shards: {
+    merge: (shards) => `SELECT cve, is_actor, sum(shard.ips_1d) AS ips_1d, sum(shard.ips_10d) AS ips_10d,
+        sum(shard.ips_30d) AS ips_30d
+      FROM ${shards} AS shard GROUP BY cve, is_actor`,
+  },
+  params: z.object({
+    scopes: scopesParam,
+    tags: z.array(z.string()).readonly(),
+    cves: z.array(z.array(z.int()).readonly()).readonly(),
+    first: z.int(),
+    end: z.int(),
+    masks1d: masks,
+    masks10d: masks,
+    masks30d: masks,
+  }),
+  row: z.object({ cve: z.int(), is_actor: z.int(), ...counts }),
+});
