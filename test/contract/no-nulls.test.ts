@@ -4,7 +4,7 @@ import { createServedWorld, type ServedWorld } from "../support/worlds/served-wo
 import { makeTag } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
-const worm = makeTag("worm", "malicious");
+const worm = makeTag("worm", "malicious", { cves: ["CVE-2026-0001"] });
 /** With all members, with none, of a service, of an actor, of a service that was seen, and unknown. */
 const ADDRESSES = ["45.0.0.1", "45.0.0.2", "8.8.8.8", "45.2.0.1", "8.8.8.9", "45.9.9.9"];
 let world: ServedWorld;

@@ -108,7 +108,7 @@ const COUNTS =
 
 /** `GET /v1/cve/{id}`: who tries to exploit a CVE. */
 export const getCve = defineOperation({
-  id: "getCVE",
+  id: "getCve",
   method: "GET",
   path: "/v1/cve/{id}",
   group: "CVEs",
@@ -125,7 +125,7 @@ export const getCve = defineOperation({
 
 /** `POST /v3/cves`: the same for many. */
 export const getCves = defineOperation({
-  id: "getCVEs",
+  id: "getManyCves",
   method: "POST",
   path: "/v3/cves",
   group: "CVEs",

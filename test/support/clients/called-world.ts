@@ -1,5 +1,6 @@
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { CVE } from "@noisefloor/query/cves/operations.ts";
 import { EXAMPLE_TAG } from "@noisefloor/query/tags/wire-tag.ts";
 import { ingestOf } from "../worlds/consuming-world.ts";
 import { makeApp } from "../worlds/http.ts";
@@ -11,7 +12,7 @@ const SENSOR_KEY = "key-of-the-settings";
 /** Intake and query on one port over a real store, in which the description's examples find something. */
 export async function openCalledWorld(now: () => number): Promise<Target & { close(): Promise<void> }> {
   const world = await createWorld(now);
-  await world.addTags([makeTag(EXAMPLE_TAG.slug, "unknown", { id: EXAMPLE_TAG.id })]);
+  await world.addTags([makeTag(EXAMPLE_TAG.slug, "unknown", { id: EXAMPLE_TAG.id, cves: [CVE.example] })]);
   const observed_at = new Date(now() - 60_000).toISOString();
   await world.store([{ observed_at, sensor_id: "s", source_ip: "192.175.48.6", tags: [EXAMPLE_TAG.slug] }]);
   const ingest = await ingestOf(world, undefined, now, [SENSOR_KEY]);
