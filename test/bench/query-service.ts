@@ -34,7 +34,8 @@ export async function startQueryService(
   const url = `http://127.0.0.1:${port}`;
   const { child, errors, finished } = commandLine.run(["query"], {
     ...environmentOf(connection),
-    LOG_LEVEL: "error",
+    // The default: every request is logged.
+    LOG_LEVEL: "info",
     HTTP_PORT: String(port),
     PUBLIC_URL,
     // As docker-compose.yml sets it.

@@ -79,7 +79,7 @@ async function measureSides(run: Run, sides: Sides, fault: string | undefined): 
   const time = (metric: "p50" | "p99") =>
     against({ name: `${NAME}: ${metric}`, unit: "ms", peer: EMPTY_ROUTE }, of(ours, metric), of(empty, metric));
   return [
-    rate(EMPTY_ROUTE, empty, 0.5),
+    rate(EMPTY_ROUTE, empty, 0.55),
     rate("one query per lookup over raw observations", query),
     rate("the service without the index in memory", fromStore),
     time("p50"),

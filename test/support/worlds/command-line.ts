@@ -15,6 +15,9 @@ const [FIRST_LINE = ""] = readFileSync(BINARY, "utf8").split("\n", 1);
 /** What the command gives Node, and so does everything that starts the service. */
 export const NODE_FLAGS = FIRST_LINE.split(" ").filter((part) => part.startsWith("--"));
 
+/** Characters of standard error that are kept, the last ones: a service under load logs gigabytes. */
+const MAX_ERRORS = 1_000_000;
+
 export type Finished = { code: number | null; stdout: string; stderr: string };
 export type Started = { child: ChildProcess; output: () => string; errors: () => string; finished: Promise<Finished> };
 
@@ -48,7 +51,7 @@ export async function openCommandLine(): Promise<CommandLine> {
     let stdout = "";
     let stderr = "";
     child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr = (stderr + text).slice(-MAX_ERRORS)));
     const finished = new Promise<Finished>((settle) => child.once("close", (code) => settle({ code, stdout, stderr })));
     return { child, output: () => stdout, errors: () => stderr, finished };
   };
