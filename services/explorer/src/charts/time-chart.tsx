@@ -2,17 +2,11 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { formatCompact } from "../text/format.ts";
 import { bucketAt, bucketBars } from "./bucket-bars.ts";
-import { type ColorName, colorOf } from "./colors.ts";
+import { colorOf } from "./colors.ts";
+import type { Series } from "./series.ts";
 import { stack } from "./stack.ts";
 import { formatTimes, TIME_STEPS } from "./time-axis.ts";
 import { tooltip } from "./tooltip.ts";
-
-export type Series = {
-  readonly label: string;
-  /** One value a bucket. */
-  readonly values: readonly number[];
-  readonly color: ColorName;
-};
 
 export type TimeChartProps = {
   /** What the chart shows, for those who do not see it. */

@@ -2,7 +2,7 @@ import type uPlot from "uplot";
 import { formatCount, formatMinute } from "../text/format.ts";
 import { visible } from "../text/hostile.tsx";
 import { bucketAt } from "./bucket-bars.ts";
-import type { Series } from "./time-chart.tsx";
+import type { Series } from "./series.ts";
 
 type Shown = {
   /** The starts of the buckets, and the end of the last one, in seconds since 1970 UTC. */
