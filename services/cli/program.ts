@@ -15,18 +15,18 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "start",
     description: "run intake and query in one process, on an embedded ClickHouse unless CLICKHOUSE_URL is set",
-    load: () => import("./commands/start.ts"),
+    load: () => import("./commands/serve/start.ts"),
   },
   {
     name: "ingest",
     description: "run the intake: the Kafka consumer, when brokers are configured, and POST /v1/observations",
-    load: () => import("./commands/ingest.ts"),
+    load: () => import("./commands/serve/ingest.ts"),
   },
-  { name: "query", description: "run the query interface", load: () => import("./commands/query.ts") },
+  { name: "query", description: "run the query interface", load: () => import("./commands/serve/query.ts") },
   {
     name: "migrate",
     description: "bring the schema up to date, set the retention, add what a new store starts with; then end",
-    load: () => import("./commands/migrate.ts"),
+    load: () => import("./commands/operations/migrate.ts"),
   },
   {
     name: "replay",
@@ -71,13 +71,13 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "workspaces",
     description: "who may ask, on which plan",
-    load: () => import("./commands/workspaces.ts"),
+    load: () => import("./commands/access/workspaces.ts"),
   },
-  { name: "keys", description: "keys of workspaces", load: () => import("./commands/keys.ts") },
+  { name: "keys", description: "keys of workspaces", load: () => import("./commands/access/keys.ts") },
   {
     name: "sensors",
     description: "keys of sensors: each fixes where its observations go",
-    load: () => import("./commands/sensors.ts"),
+    load: () => import("./commands/access/sensors.ts"),
   },
   {
     name: "observations",
@@ -92,17 +92,17 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "status",
     description: "what runs, what is full, what is old: services, ClickHouse, disk, clock, lag, sensors, backup",
-    load: () => import("./commands/status.ts"),
+    load: () => import("./commands/operations/status.ts"),
   },
   {
     name: "doctor",
     description: "the same as checks, each fault with its remedy; the exit code says how bad it is",
-    load: () => import("./commands/doctor.ts"),
+    load: () => import("./commands/operations/doctor.ts"),
   },
   {
     name: "retention",
     description: "show what each table holds from when to when, its size, and how long it is kept; changes nothing",
-    load: () => import("./commands/retention.ts"),
+    load: () => import("./commands/operations/retention.ts"),
   },
   {
     name: "cluster",
@@ -113,12 +113,12 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "backup",
     description: "make a backup of everything that is stored",
-    load: () => import("./commands/backup.ts"),
+    load: () => import("./commands/backup/backup.ts"),
   },
   {
     name: "restore",
     description: "put a backup in the place of the store",
-    load: () => import("./commands/restore.ts"),
+    load: () => import("./commands/backup/restore.ts"),
   },
   {
     name: "schema",

@@ -5,7 +5,7 @@ import { createReverseDns } from "@noisefloor/ingest/rows/enrichment/reverse-dns
 import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { CommandContext } from "./framework/command.ts";
-import { openRuleTagger } from "./reference/rule-tagger.ts";
+import { openRuleTagger } from "./tags/rule-tagger.ts";
 
 export type OpenRows = {
   readonly rows: Omit<RowOptions, "sessions">;

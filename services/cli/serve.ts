@@ -7,15 +7,15 @@ import { createCloseStack } from "./framework/close-stack.ts";
 import { openAddressIndex } from "./serve/address-index.ts";
 import { type Cache, openCaches } from "./serve/caches.ts";
 import { openClients } from "./serve/clients.ts";
-import { warnOfExposure } from "./serve/exposure.ts";
-import { createApp, finishApp } from "./serve/http.ts";
+import { warnOfExposure } from "./serve/http/exposure.ts";
+import { createApp, finishApp } from "./serve/http/http.ts";
+import { createTlsEndpoints, type ListenUrls, listen } from "./serve/http/listen.ts";
 import { openIngest } from "./serve/ingest.ts";
-import { createTlsEndpoints, type ListenUrls, listen } from "./serve/listen.ts";
-import { writeProcessNote } from "./serve/process-note.ts";
 import { openQuery } from "./serve/query.ts";
-import { startSelfReport } from "./serve/self-report.ts";
+import { writeProcessNote } from "./serve/reports/process-note.ts";
+import { startSelfReport } from "./serve/reports/self-report.ts";
 import type { Roles, ServiceContext } from "./serve/service-context.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./store/store.ts";
 import { readVersion } from "./version.ts";
 
 export type RunningService = ListenUrls & {

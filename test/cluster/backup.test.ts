@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runBackup } from "@noisefloor/cli/commands/backup.ts";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
+import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { putMarker } from "@noisefloor/clickhouse/schema/unfinished-marker.ts";
 import { readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";

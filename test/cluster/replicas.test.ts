@@ -1,7 +1,7 @@
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
-import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
-import { openStore } from "@noisefloor/cli/prepare-store.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { probeStore } from "@noisefloor/cli/operations/probes/probe-store.ts";
+import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";

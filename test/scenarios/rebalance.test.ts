@@ -1,5 +1,5 @@
 import { type RebalanceCommandOptions, runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runBackup } from "@noisefloor/cli/commands/backup.ts";
+import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
+import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import { runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";

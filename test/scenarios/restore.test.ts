@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import { type RestoreOptions, type RestoreStep, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import { type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";

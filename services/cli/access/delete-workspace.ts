@@ -10,7 +10,7 @@ import { readApiKeys, readWorkspaces, writeApiKey } from "@noisefloor/clickhouse
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { OutputOptions } from "../framework/output.ts";
-import { withStore } from "../store.ts";
+import { withStore } from "../store/store.ts";
 import { findWorkspace } from "./api-keys.ts";
 
 export type DeleteOptions = OutputOptions & { readonly yes: boolean };

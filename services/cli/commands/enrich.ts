@@ -5,7 +5,7 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { readSince } from "../framework/since.ts";
-import { asCommand, closingAfter, openPreparedStore } from "../store.ts";
+import { asCommand, closingAfter, openPreparedStore } from "../store/store.ts";
 
 export const define: DefineCommand = (enrich, createContext) => {
   enrich

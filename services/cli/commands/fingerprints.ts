@@ -10,7 +10,7 @@ import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { readSince } from "../framework/since.ts";
-import { withStoreToRead } from "../store.ts";
+import { withStoreToRead } from "../store/store.ts";
 
 export type FingerprintsOptions = OutputOptions & {
   readonly since: string;

@@ -4,12 +4,12 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { STANDARD_INPUT } from "../framework/input.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";
-import type { ReadNetworkList } from "../reference/network-list-file.ts";
-import { type ImportOptions, NETWORK_COMMANDS, readLists } from "../reference/read-lists.ts";
-import { type StoredLists, storeLists } from "../reference/store-lists.ts";
-import type { RejectedEntry } from "../reference/tag-file.ts";
-import { MISP_WARNINGLISTS, updateNetworks } from "../reference/update-networks.ts";
-import { withStore, withStoreToRead } from "../store.ts";
+import type { ReadNetworkList } from "../networks/network-list-file.ts";
+import { type ImportOptions, NETWORK_COMMANDS, readLists } from "../networks/read-lists.ts";
+import { type StoredLists, storeLists } from "../networks/store-lists.ts";
+import { MISP_WARNINGLISTS, updateNetworks } from "../networks/update-networks.ts";
+import { withStore, withStoreToRead } from "../store/store.ts";
+import type { RejectedEntry } from "../tags/tag-file.ts";
 
 const IMPORT_HELP = `
 From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that

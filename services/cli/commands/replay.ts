@@ -23,7 +23,7 @@ import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
 import { confirmSources } from "../own-addresses.ts";
 import { DRY_RUN, openTarget, type ReplayTarget } from "../replay-target.ts";
-import { asCommand, openPreparedStore } from "../store.ts";
+import { asCommand, openPreparedStore } from "../store/store.ts";
 
 export const define: DefineCommand = (replay, createContext) => {
   replay

@@ -4,7 +4,6 @@ import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
-import { holdExchangeLock } from "../exchange-lock.ts";
 import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
@@ -19,7 +18,8 @@ import { httpTarget } from "../simulation/targets/http.ts";
 import { kafkaTarget } from "../simulation/targets/kafka.ts";
 import { storeTarget } from "../simulation/targets/store.ts";
 import type { SimulationTarget } from "../simulation/targets/target.ts";
-import { asCommand, closingAfter, openPreparedStore, type Store } from "../store.ts";
+import { holdExchangeLock } from "../store/exchange-lock.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../store/store.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
   simulate

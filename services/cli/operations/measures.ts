@@ -1,6 +1,6 @@
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { knownOf } from "./probe.ts";
-import type { StoreFacts } from "./probe-store.ts";
+import { knownOf } from "./probes/probe.ts";
+import type { StoreFacts } from "./probes/probe-store.ts";
 
 /** How many bytes a day adds, by what the stored observations take; undefined when that is not known. */
 export function bytesPerDay({ size, perDay }: Pick<StoreFacts, "size" | "perDay">): number | undefined {

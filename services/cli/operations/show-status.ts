@@ -2,11 +2,11 @@ import { nameOf } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { formatReasons, sensorToJson } from "../sensors/list.ts";
-import { lastInsertOf } from "./check-services.ts";
-import { type Facts, samplesOf } from "./gather.ts";
+import { lastInsertOf } from "./checks/check-services.ts";
 import { bytesPerDay, daysUntilFull, formatAge, formatFull, formatSkew } from "./measures.ts";
-import { knownOf, type Probe } from "./probe.ts";
-import type { StoreFacts } from "./probe-store.ts";
+import { type Facts, samplesOf } from "./probes/gather.ts";
+import { knownOf, type Probe } from "./probes/probe.ts";
+import type { StoreFacts } from "./probes/probe-store.ts";
 
 const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));
 const errorOf = (result: Probe<unknown> | undefined) =>

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type NetworkKind, readNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { readKnownLists } from "../reference/known-lists.ts";
-import { isStarter } from "../reference/starter-networks.ts";
-import { MISP_WARNINGLISTS, updateNetworks } from "../reference/update-networks.ts";
+import { readKnownLists } from "../networks/known-lists.ts";
+import { isStarter } from "../networks/starter-networks.ts";
+import { MISP_WARNINGLISTS, updateNetworks } from "../networks/update-networks.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 const HOUR_MS = 3_600_000;

@@ -7,9 +7,9 @@ import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
-import { openDisk } from "./disk.ts";
 import { renewRollups } from "./renew-rollups.ts";
-import { startSensorReport } from "./sensor-report.ts";
+import { openDisk } from "./reports/disk.ts";
+import { startSensorReport } from "./reports/sensor-report.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Opens the intake: the Kafka consumer, when brokers are configured, and `POST /v1/observations`. */

@@ -5,7 +5,7 @@ import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import { EXPLORER_DIRECTORY } from "../paths.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
-import type { HttpApp } from "./http.ts";
+import type { HttpApp } from "./http/http.ts";
 import { openLookupLimit } from "./lookup-limit.ts";
 import type { ServiceContext } from "./service-context.ts";
 

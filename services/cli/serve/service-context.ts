@@ -2,7 +2,7 @@ import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { CloseStack } from "../framework/close-stack.ts";
-import type { Store } from "../store.ts";
+import type { Store } from "../store/store.ts";
 
 /** Which of the services one process runs. */
 export type Roles = { readonly ingest: boolean; readonly query: boolean };

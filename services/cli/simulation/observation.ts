@@ -1,9 +1,9 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
-import type { Content } from "./content.ts";
 import type { Sensor } from "./fleet.ts";
-import { placeIn } from "./places.ts";
-import type { Source } from "./sources.ts";
+import type { Content } from "./sources/content.ts";
+import { placeIn } from "./sources/places.ts";
+import type { Source } from "./sources/sources.ts";
 
 /** What a source does at a sensor. */
 export type Visit = {

@@ -2,15 +2,15 @@ import { hash } from "node:crypto";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
 import { findRange, flattenNetworks } from "@noisefloor/domain/address/ranges.ts";
 import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/rows/enrichment/facts.ts";
-import { readStarterNetworks } from "../reference/starter-networks.ts";
-import { openCampaigns } from "./campaigns.ts";
-import { openCrawlers } from "./crawlers.ts";
-import { readExamples } from "./examples.ts";
-import { openNetworks } from "./networks.ts";
-import { makeProfiles } from "./profiles.ts";
+import { readStarterNetworks } from "../networks/starter-networks.ts";
 import { mix, seededRandom } from "./random.ts";
 import type { SimulatedInternet } from "./simulate.ts";
-import { openScanners } from "./sources.ts";
+import { openCampaigns } from "./sources/campaigns.ts";
+import { openCrawlers } from "./sources/crawlers.ts";
+import { readExamples } from "./sources/examples.ts";
+import { openNetworks } from "./sources/networks.ts";
+import { makeProfiles } from "./sources/profiles.ts";
+import { openScanners } from "./sources/sources.ts";
 
 export type InternetOptions = {
   readonly seed: number;

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import type { Campaigns } from "./campaigns.ts";
 import { SENSORS } from "./fleet.ts";
 import { type KnownPlaces, toObservation, type Visit } from "./observation.ts";
 import { mix, pick, type Random, seededRandom } from "./random.ts";
-import { activityAt, type Scanners, type Source } from "./sources.ts";
+import type { Campaigns } from "./sources/campaigns.ts";
+import { activityAt, type Scanners, type Source } from "./sources/sources.ts";
 
 /** Who scans the simulated fleet. */
 export type SimulatedInternet = KnownPlaces & {

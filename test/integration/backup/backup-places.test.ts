@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runBackup } from "@noisefloor/cli/commands/backup.ts";
+import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { commandOver } from "../../support/worlds/commands.ts";

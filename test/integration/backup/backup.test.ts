@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runBackup } from "@noisefloor/cli/commands/backup.ts";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
+import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-import { openStore } from "@noisefloor/cli/prepare-store.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";

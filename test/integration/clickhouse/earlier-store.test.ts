@@ -1,4 +1,4 @@
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { backUpDatabase } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";

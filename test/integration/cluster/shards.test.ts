@@ -1,6 +1,6 @@
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
-import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { probeStore } from "@noisefloor/cli/operations/probes/probe-store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";

@@ -1,4 +1,4 @@
-import { runSensorsList } from "@noisefloor/cli/commands/sensors.ts";
+import { runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import fc from "fast-check";

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore } from "@noisefloor/cli/prepare-store.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { AGEING_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";

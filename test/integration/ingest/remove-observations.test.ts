@@ -1,9 +1,9 @@
 import { type RemoveOptions, runObservationsRemove } from "@noisefloor/cli/commands/observations/remove.ts";
-import { holdExchangeLock } from "@noisefloor/cli/exchange-lock.ts";
 import { createCloseStack } from "@noisefloor/cli/framework/close-stack.ts";
-import { checkObservations } from "@noisefloor/cli/operations/check-observations.ts";
+import { checkObservations } from "@noisefloor/cli/operations/checks/check-observations.ts";
 import { renewRollups } from "@noisefloor/cli/serve/renew-rollups.ts";
-import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { holdExchangeLock } from "@noisefloor/cli/store/exchange-lock.ts";
+import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";

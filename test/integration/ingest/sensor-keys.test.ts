@@ -1,4 +1,4 @@
-import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/sensors.ts";
+import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";

@@ -1,7 +1,7 @@
 import { DEFAULTS, runSimulate, type SimulateOptions } from "@noisefloor/cli/commands/simulate.ts";
-import { STARTER_FOLDER } from "@noisefloor/cli/reference/starter-tags.ts";
 import { openInternet } from "@noisefloor/cli/simulation/open.ts";
 import { simulate } from "@noisefloor/cli/simulation/simulate.ts";
+import { STARTER_FOLDER } from "@noisefloor/cli/tags/starter-tags.ts";
 import { readDailyObservations } from "@noisefloor/clickhouse/schema/growth.ts";
 import { readSensorSummaries } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openRuleTagger } from "@noisefloor/cli/reference/rule-tagger.ts";
+import { openRuleTagger } from "@noisefloor/cli/tags/rule-tagger.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NewKey } from "@noisefloor/cli/access/api-keys.ts";
 import { createFirstWorkspace } from "@noisefloor/cli/access/first-workspace.ts";
-import { runSensorsCreate, runSensorsList, runSensorsOpen } from "@noisefloor/cli/commands/sensors.ts";
-import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
+import { runSensorsCreate, runSensorsList, runSensorsOpen } from "@noisefloor/cli/commands/access/sensors.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
 import {
   hashKey,
   readApiKeys,

@@ -1,5 +1,5 @@
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
-import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { runNetworksImport, runNetworksList, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
-import type { ImportOptions } from "@noisefloor/cli/reference/read-lists.ts";
+import type { ImportOptions } from "@noisefloor/cli/networks/read-lists.ts";
 import { readNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";

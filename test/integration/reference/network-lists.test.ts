@@ -1,4 +1,4 @@
-import { parseNetworkList } from "@noisefloor/cli/reference/network-list-file.ts";
+import { parseNetworkList } from "@noisefloor/cli/networks/network-list-file.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";

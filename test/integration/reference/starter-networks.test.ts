@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runNetworksImport, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
-import { addStarterNetworks } from "@noisefloor/cli/reference/starter-networks.ts";
+import { addStarterNetworks } from "@noisefloor/cli/networks/starter-networks.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { observation } from "../../support/builders/observation.ts";

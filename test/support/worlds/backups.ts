@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runBackup } from "@noisefloor/cli/commands/backup.ts";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
+import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";

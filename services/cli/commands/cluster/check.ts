@@ -11,7 +11,7 @@ import { z } from "zod";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, show } from "../../framework/output.ts";
 import { MIGRATIONS_DIRECTORY } from "../../paths.ts";
-import { openConnection } from "../../store.ts";
+import { openConnection } from "../../store/store.ts";
 
 /** What `cluster check` says of a server. `problem` is empty when all is well. */
 type ServerReport = {

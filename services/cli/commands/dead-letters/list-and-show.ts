@@ -10,7 +10,7 @@ import {
 } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
-import { withStoreToRead } from "../../store.ts";
+import { withStoreToRead } from "../../store/store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };

@@ -2,7 +2,7 @@ import { countDeadLettersBy, deleteDeadLetters } from "@noisefloor/clickhouse/ta
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import { type OutputOptions, show } from "../../framework/output.ts";
-import { withStore, withStoreToRead } from "../../store.ts";
+import { withStore, withStoreToRead } from "../../store/store.ts";
 import { type FilterOptions, isFilteredBy, readFilter } from "./filter.ts";
 import { countRow } from "./list-and-show.ts";
 

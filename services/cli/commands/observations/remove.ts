@@ -4,13 +4,13 @@ import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts
 import { countFiltered, type FilteredObservations } from "@noisefloor/clickhouse/tables/observation-filter.ts";
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { holdExchangeLock } from "../../exchange-lock.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import type { OutputOptions } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";
-import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
+import { holdExchangeLock } from "../../store/exchange-lock.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store/store.ts";
 import { assertNamesExist, type ConditionOptions, readConditions } from "./conditions.ts";
 
 export type RemoveOptions = ConditionOptions & OutputOptions & { readonly dryRun: boolean; readonly yes: boolean };

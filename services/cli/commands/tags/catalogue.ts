@@ -5,10 +5,10 @@ import { type CommandContext, UserError } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import { readInput } from "../../framework/input.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
-import { importTags, readTagsInUse } from "../../reference/import-tags.ts";
-import { readTagsOfFiles } from "../../reference/starter-tags.ts";
-import { readTagFile } from "../../reference/tag-file.ts";
-import { withStore, withStoreToRead } from "../../store.ts";
+import { withStore, withStoreToRead } from "../../store/store.ts";
+import { importTags, readTagsInUse } from "../../tags/import-tags.ts";
+import { readTagsOfFiles } from "../../tags/starter-tags.ts";
+import { readTagFile } from "../../tags/tag-file.ts";
 
 /** `noisefloor tags import`. */
 export async function runTagsImport(

@@ -4,7 +4,7 @@ import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
-import { closingAfter, openPreparedStore } from "../../store.ts";
+import { closingAfter, openPreparedStore } from "../../store/store.ts";
 
 /** `noisefloor tags explain --address`: who gave an address each of its tags, and when. */
 export async function runTagsExplainAddress(

@@ -7,14 +7,14 @@ import { DAY_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { loadRules } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import type { RulesInUse } from "@noisefloor/ingest/tagging/reapply/decide.ts";
 import { type ReapplySummary, reapplyRules } from "@noisefloor/ingest/tagging/reapply/reapply.ts";
-import { holdExchangeLock } from "../../exchange-lock.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";
 import { readSince } from "../../framework/since.ts";
-import { addTags, ruleFolders, tagsOfFiles } from "../../reference/starter-tags.ts";
-import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
+import { holdExchangeLock } from "../../store/exchange-lock.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store/store.ts";
+import { addTags, ruleFolders, tagsOfFiles } from "../../tags/starter-tags.ts";
 
 export type ReapplyCommandOptions = OutputOptions & {
   readonly since: string;

@@ -7,7 +7,7 @@ import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import { openRows } from "../../row-options.ts";
-import type { Store } from "../../store.ts";
+import type { Store } from "../../store/store.ts";
 import { SENSOR_PREFIX } from "../fleet.ts";
 import { type SimulationTarget, toAccepted } from "./target.ts";
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
-import { CopyButton } from "../shell/copy-button.tsx";
+import { CopyButton } from "../shell/controls/copy-button.tsx";
 import { describeFault } from "./fault.ts";
 
 type ErrorBoundaryProps = {

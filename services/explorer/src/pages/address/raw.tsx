@@ -1,7 +1,7 @@
 import { showInvisible } from "@noisefloor/domain/text/show-invisible.ts";
 import type { AddressContext } from "../../api/operations.ts";
 import { BASE } from "../../routing/paths.ts";
-import { CopyButton } from "../../shell/copy-button.tsx";
+import { CopyButton } from "../../shell/controls/copy-button.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 
 /** The answer as it came, and the command that gets it again. */

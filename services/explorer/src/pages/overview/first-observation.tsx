@@ -1,5 +1,5 @@
 import { BASE } from "../../routing/paths.ts";
-import { CopyButton } from "../../shell/copy-button.tsx";
+import { CopyButton } from "../../shell/controls/copy-button.tsx";
 
 /** What there is to do while nothing is stored. */
 export function FirstObservation() {

@@ -4,7 +4,7 @@ import type { Tag } from "../../api/operations.ts";
 import { type ActivityOptions, activityOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { addressPath } from "../../routing/paths.ts";
-import { DownloadButton } from "../../shell/download-button.tsx";
+import { DownloadButton } from "../../shell/controls/download-button.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, formatMinute, plural } from "../../text/format.ts";
 import { addressesToCsv, addressesToNdjson } from "./export.ts";

@@ -4,7 +4,7 @@ import type { Tag } from "../../api/operations.ts";
 import { allTags, tagSummary } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
-import { Choice } from "../../shell/choice.tsx";
+import { Choice } from "../../shell/controls/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { useSorted } from "../../table/use-sorted.tsx";

@@ -1,0 +1,152 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import {
+  readSenders,
+  readSensorKeys,
+  writeIntakeOpen,
+  writeSensorKey,
+} from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
+import { findWorkspace, generateKey } from "../../access/api-keys.ts";
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { confirm } from "../../framework/confirm.ts";
+import type { DefineCommand } from "../../framework/define-command.ts";
+import { type OutputOptions, showNewKey } from "../../framework/output.ts";
+import { listSensors } from "../../sensors/list.ts";
+import { withStore, withStoreToRead } from "../../store/store.ts";
+
+export const define: DefineCommand = (sensors, createContext) => {
+  sensors
+    .command("create")
+    .description("create a key and show it, once")
+    .option("--dataset <name>", "where its observations go: global, community or personal", "global")
+    .option("--workspace <id>", "whose they are; for the personal dataset")
+    .option("--sensor-id <name>", "the one sensor that may use it; without it, any sensor")
+    .option("--label <text>", "what it is for", "")
+    .option("--json", "as JSON", false)
+    .option("--yes", "also when it closes the intake to senders without a key, as the first key does", false)
+    .action(async (options: SensorKeyOptions & { json: boolean; yes: boolean }) =>
+      runSensorsCreate(options, await createContext()),
+    );
+  sensors
+    .command("list")
+    .description("list them, and what each sensor has sent: when last, how much, what was rejected and why")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }) => runSensorsList(options, await createContext()));
+  sensors
+    .command("open")
+    .description("open the intake again to senders without a key; keys keep working")
+    .option("--yes", "without asking", false)
+    .option("--json", "as JSON", false)
+    .action(async (options: { yes: boolean; json: boolean }) => runSensorsOpen(options, await createContext()));
+  sensors
+    .command("revoke")
+    .description("revoke a key")
+    .argument("<id>")
+    .option("--json", "as JSON", false)
+    .action(async (id: string, options: OutputOptions) => runSensorsRevoke(id, options, await createContext()));
+};
+
+export type SensorKeyOptions = {
+  readonly dataset: string;
+  /** Required for the personal dataset, rejected for the others. */
+  readonly workspace?: string | undefined;
+  /** The one sensor that may use the key; left out, any. */
+  readonly sensorId?: string | undefined;
+  readonly label: string;
+};
+
+/** `noisefloor sensors create`. */
+export async function runSensorsCreate(
+  options: SensorKeyOptions & OutputOptions & { readonly yes: boolean },
+  context: CommandContext,
+): Promise<void> {
+  const scope = readScope(options);
+  const { sensorId = "" } = options;
+  if (options.sensorId !== undefined && !isSensorId(options.sensorId)) {
+    throw new UserError("--sensor-id takes a text of 1 to 128 characters without control characters");
+  }
+  await withStore(context, async (client) => {
+    if (scope.dataset === "personal") await findWorkspace(client, scope.workspaceId);
+    const { keys, needKey } = await readSenders(client);
+    // With SENSOR_KEYS every sender needs a key already.
+    const closesIntake = !needKey && context.settings.http.sensorKeys.length === 0;
+    if (closesIntake) await confirm(CLOSES_INTAKE, options, context);
+    const key = await writeNewSensorKey(client, scope, sensorId, options.label);
+    if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, Date.now());
+    const { dataset, workspaceId: workspace } = scope;
+    showNewKey({ id: key.keyId, dataset, workspace, sensor: sensorId, key: key.key }, options, context);
+    if (closesIntake && !options.json)
+      context.print(
+        "From now on every sender needs a key. To accept observations without a key again: noisefloor sensors open",
+      );
+  });
+}
+
+const CLOSES_INTAKE =
+  "The intake accepts observations without a key; once this key exists every sender needs one, also for the global dataset";
+
+async function writeNewSensorKey(client: ClickHouseClient, scope: Scope, sensorId: string, label: string) {
+  const key = generateKey("nfs");
+  const now = Date.now();
+  const stored = { keyId: key.keyId, label, ...scope, sensorId, sha256: hashKey(key.key) };
+  await writeSensorKey(client, { ...stored, createdAt: now, isRevoked: false }, now);
+  return key;
+}
+
+/** `noisefloor sensors open`. */
+export function runSensorsOpen(
+  options: { readonly yes: boolean; readonly json?: boolean },
+  context: CommandContext,
+): Promise<void> {
+  return withStore(context, async (client) => {
+    const { needKey } = await readSenders(client);
+    if (needKey) {
+      await confirm(
+        "Every client that reaches the intake could write to the global and community datasets without a key",
+        options,
+        context,
+      );
+      await writeIntakeOpen(client, true, Date.now());
+    }
+    if (options.json) return context.print(JSON.stringify({ open: true, changed: needKey }));
+    context.print(
+      needKey
+        ? "Within five seconds the intake also accepts observations without a key, until another key is created."
+        : "The intake is open already.",
+    );
+    if (context.settings.http.sensorKeys.length > 0) {
+      context.print("But SENSOR_KEYS is set: a service with that setting asks every sender for a key.");
+    }
+  });
+}
+
+function readScope({ dataset: name, workspace }: SensorKeyOptions): Scope {
+  const dataset = DATASETS.find((candidate) => candidate === name);
+  if (dataset === undefined) throw new UserError(`there is no dataset "${name}"; there are ${DATASETS.join(", ")}`);
+  if (dataset === "personal") {
+    if (workspace) return { dataset, workspaceId: workspace };
+    throw new UserError("personal data belongs to a workspace: name it with --workspace");
+  }
+  if (workspace === undefined) return { dataset, workspaceId: "" };
+  throw new UserError(`--workspace goes with --dataset personal alone: the ${dataset} dataset belongs to no workspace`);
+}
+
+/** `noisefloor sensors list`. */
+export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
+  return withStoreToRead(context, (client) => listSensors(client, options, context));
+}
+
+/** `noisefloor sensors revoke`: revoking a revoked key changes nothing. */
+function runSensorsRevoke(keyId: string, { json }: OutputOptions, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
+    if (key === undefined) {
+      throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
+    }
+    await writeSensorKey(client, { ...key, isRevoked: true }, Date.now());
+    if (json) context.print(JSON.stringify({ id: keyId, state: "revoked" }));
+    else context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
+  });
+}

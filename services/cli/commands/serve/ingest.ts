@@ -1,0 +1,6 @@
+import type { DefineCommand } from "../../framework/define-command.ts";
+import { runServices } from "../../serve/run-services.ts";
+
+export const define: DefineCommand = (ingest, createContext) => {
+  ingest.action(async () => runServices({ ingest: true, query: false }, await createContext()));
+};

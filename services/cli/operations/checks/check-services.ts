@@ -1,0 +1,140 @@
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { formatAge } from "../measures.ts";
+import { type Facts, samplesOf } from "../probes/gather.ts";
+import { knownOf } from "../probes/probe.ts";
+import type { ServiceProbe } from "../probes/probe-services.ts";
+import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
+
+const CERTIFICATE_DAYS = 14;
+/** The readiness check that fails for a moment after each start. */
+const LOADING = "addresses";
+const STALE_SECONDS = 60;
+/** From here on answers take longer than the checks wait. */
+export const HIGH_LOAD = 8;
+const MANY_MESSAGES = 100_000;
+
+export function checkServices({ services, isPortTaken, settings, version }: Facts): Finding[] {
+  const findings = services.flatMap((service) => checkService(service, version));
+  const { host, port } = settings.http;
+  const isForeign = isPortTaken && services.every(({ isAlive }) => isAlive === false);
+  if (services.length > 0 && !isForeign) return findings;
+  if (isPortTaken) {
+    return [
+      ...findings,
+      failure(
+        "service",
+        `another program listens on port ${port} of ${host}`,
+        "stop it, or set HTTP_PORT to a free port",
+      ),
+    ];
+  }
+  return [failure("service", `none is running (nothing listens on port ${port} of ${host})`, 'run "noisefloor start"')];
+}
+
+function checkService(service: ServiceProbe, version: string): Finding[] {
+  const { url, note, isAlive, health, failing } = service;
+  const check = note === undefined ? "service" : note.roles.join(" and ");
+  const who = note === undefined ? url : `pid ${note.pid} at ${url}`;
+  if ("error" in health) {
+    if (isAlive === false) {
+      const text = `${who} ended without a shutdown: it was killed (out of memory?) or crashed`;
+      return [failure(check, text, "start it again; the end of its log and the system's log (dmesg) say why")];
+    }
+    if (note === undefined) {
+      const text = `${url}: ${health.error}`;
+      return [failure(check, text, "stop what listens there, or set HTTP_PORT to a free port")];
+    }
+    return [
+      failure(check, `${who} does not answer: ${health.error}`, "see the end of its log; restart it if it hangs"),
+    ];
+  }
+  const theirs = health.value.version;
+  const findings: Finding[] = [];
+  if ("error" in failing) findings.push(unknown(check, `${who}: its readiness is unknown: ${failing.error}`));
+  else if (failing.value.join() === LOADING) {
+    findings.push(
+      warning(check, `${who} still loads the addresses for lookups`, "wait: its log says when they are loaded"),
+    );
+  } else if (failing.value.length > 0) {
+    const remedy = 'see the other checks here, and the line "not ready" in its log';
+    findings.push(failure(check, `${who} is not ready: ${failing.value.join(", ")}`, remedy));
+  } else findings.push(ok(check, `${who} is ready, version ${theirs ?? "unknown"}`));
+  if (theirs !== undefined && theirs !== version) {
+    const text = `${who} runs version ${theirs}, this is ${version}`;
+    findings.push(warning("version", text, "restart the service after an update"));
+  }
+  return findings;
+}
+
+export function checkKafka(facts: Facts): Finding[] {
+  const { kafka, settings } = facts;
+  if (kafka === undefined || settings.kafka === undefined) return [];
+  if ("error" in kafka) {
+    const remedy =
+      "check that the brokers run, KAFKA_BROKERS, KAFKA_TLS and KAFKA_SASL_*; sensors' messages wait there";
+    return [failure("Kafka", kafka.error, remedy)];
+  }
+  return kafka.value.groups.map(({ topic, groupId, lag }): Finding => {
+    const check = "Kafka";
+    if ("error" in lag) {
+      const error = lag.error instanceof Error ? lag.error.message : String(lag.error);
+      const remedy = `the topic must exist and this user needs the rights to describe and read ${topic}, and to read the group ${groupId}`;
+      return failure(check, `${topic}: ${error}`, remedy);
+    }
+    const text = `${topic}: ${lag.messages} messages wait for ${groupId}`;
+    if (lag.messages <= MANY_MESSAGES) return ok(check, text);
+    return warning(check, text, "if it does not shrink, see the log of the intake, or start another instance of it");
+  });
+}
+
+export function checkCaches(facts: Facts): Finding[] {
+  const ages = samplesOf(facts, "noisefloor_cache_age_seconds");
+  if (ages.length === 0) return [];
+  const stale = ages.filter(({ value }) => value > STALE_SECONDS);
+  if (stale.length === 0) return [ok("caches", `all younger than ${STALE_SECONDS} s`)];
+  const names = stale.map(({ labels, value }) => `${labels.cache} (${formatAge(value * 1_000)})`).join(", ");
+  return [
+    failure(
+      "caches",
+      `not refreshed: ${names}; revoked keys still work`,
+      "ClickHouse cannot be queried; the log says why",
+    ),
+  ];
+}
+
+export function checkCertificate({ certificate, now }: Facts): Finding[] {
+  const check = "certificate";
+  if (certificate === undefined) return [];
+  if ("error" in certificate) return [failure(check, certificate.error, "set TLS_CERT_FILE to a readable PEM file")];
+  const date = new Date(certificate.value).toISOString();
+  const remedy = "renew the file at TLS_CERT_FILE (and its key); services load it without a restart";
+  const left = certificate.value - now;
+  if (left <= 0) return [failure(check, `expired on ${date}: clients refuse HTTPS`, remedy)];
+  const text = `expires in ${formatAge(left)}, on ${date}`;
+  return [left < CERTIFICATE_DAYS * DAY_MS ? warning(check, text, remedy) : ok(check, text)];
+}
+
+/** An overloaded machine makes everything else late. */
+export function checkLoad({ load }: Facts): Finding[] {
+  if (load < HIGH_LOAD) return [];
+  const text = `${load.toFixed(1)} processes want to run for each processor`;
+  return [warning("load", text, "see top: end what is not needed; checks may find no answer in time meanwhile")];
+}
+
+/** Unattended updates (BENIGN_UPDATE) of the processes that run. */
+export function checkBenignUpdates(facts: Facts): Finding[] {
+  const counts = samplesOf(facts, "noisefloor_benign_updates_total");
+  const of = (outcome: string) =>
+    counts.filter(({ labels }) => labels.outcome === outcome).reduce((sum, { value }) => sum + value, 0);
+  if (counts.length === 0 || of("failed") === 0) return [];
+  const text = `${of("failed")} updates of the benign lists failed since the start, ${of("updated")} succeeded`;
+  return [warning("benign lists", text, 'try "noisefloor benign update", which says why; the lists stay as they are')];
+}
+
+/** When observations were stored last, by whichever way they came, in milliseconds since 1970 UTC. */
+export function lastInsertOf(facts: Facts): number | undefined {
+  const times = samplesOf(facts, "noisefloor_last_insert_timestamp_seconds").map(({ value }) => value * 1_000);
+  const stored = "value" in facts.store.facts ? knownOf(facts.store.facts.value.newestReceipt) : undefined;
+  const newest = Math.max(0, ...times, stored ?? 0);
+  return newest === 0 ? undefined : newest;
+}
