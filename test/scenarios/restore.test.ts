@@ -235,7 +235,9 @@ test("two concurrent restores do not touch each other's scratch database, and on
   await command(other, `CREATE TABLE ${scratch}.tags AS tags`);
   const results = await Promise.allSettled([restoreWorld(other, whole), restoreWorld(other, whole)]);
   const failures = results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
-  expect(failures).toEqual([expect.stringContaining("another restore of this store is running")]);
+  expect(failures).toEqual([
+    expect.stringContaining("a restore, a removal of observations or a reapplying of tags is running"),
+  ]);
   expect(await contentsOf(other)).toEqual(before);
   expect(await readScratchDatabases(other)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/c
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { BackupError } from "./errors.ts";
-import { acquireServerLock } from "./server-lock.ts";
+import { acquireStoreLock, type ExclusiveWork, holdStoreLock } from "./server-lock.ts";
 
 /** A database beside the store's own, in which one restore prepares its tables or one backup links those it copies. */
 export type ScratchDatabase = {
@@ -13,27 +13,19 @@ export type ScratchDatabase = {
   close(): Promise<void>;
 };
 
-/** Held while a process exchanges tables of a store. */
-export const exchangeLock = (database: string) => `noisefloor-restore-${database}`;
-
 /** `comment` marks the database as ours: a user may have one of the same name. */
 const PURPOSES = {
   restore: {
     suffix: "_restoring",
     comment: "Scratch of a Noisefloor restore",
-    lock: exchangeLock,
-    busy: "another restore of this store, a removal or a reapplying of tags is running: wait for its end",
   },
   backup: {
     suffix: "_backing_up",
     comment: "Scratch of a Noisefloor backup",
-    lock: (database: string) => `noisefloor-backup-${database}`,
-    busy: "another backup of this store is running: wait for the end",
   },
-} as const;
-type Purpose = keyof typeof PURPOSES;
+} as const satisfies Record<ExclusiveWork, object>;
 
-export const scratchNameOf = (database: string, purpose: Purpose = "restore") =>
+export const scratchNameOf = (database: string, purpose: ExclusiveWork = "restore") =>
   `${database}${PURPOSES[purpose].suffix}`;
 
 const databaseComment = defineQuery({
@@ -45,15 +37,14 @@ const databaseComment = defineQuery({
 
 /**
  * Makes the scratch database, after dropping one that a command which was killed has left.
- * @throws BackupError while another command has it.
+ * @throws StoreError while another process holds the store's lock, or when the database's name is taken.
  */
 export async function openScratchDatabase(
   connection: ClickHouseConnection,
-  purpose: Purpose = "restore",
+  purpose: ExclusiveWork = "restore",
 ): Promise<ScratchDatabase> {
-  const { comment, lock, busy } = PURPOSES[purpose];
-  const release = await acquireServerLock(connection, lock(connection.database));
-  if (release === undefined) throw new BackupError(busy);
+  const { comment } = PURPOSES[purpose];
+  const release = await holdStoreLock(connection, purpose);
   const server = connect({ ...connection, database: "default" }, "noisefloor-scratch", LONG_REQUEST_MS);
   const name = scratchNameOf(connection.database, purpose);
   const close = async () => {
@@ -90,9 +81,9 @@ export async function dropAbandonedScratch(connection: ClickHouseConnection): Pr
   try {
     for (const purpose of ["restore", "backup"] as const) {
       const name = scratchNameOf(connection.database, purpose);
-      const { comment, lock } = PURPOSES[purpose];
+      const { comment } = PURPOSES[purpose];
       if ((await run(server, databaseComment, { name })).length === 0) continue;
-      const release = await acquireServerLock(connection, lock(connection.database));
+      const release = await acquireStoreLock(connection, purpose);
       if (release === undefined) continue;
       try {
         if ((await dropOurs(server, name, comment)) === "dropped") dropped.push(name);

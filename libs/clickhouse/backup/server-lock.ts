@@ -3,8 +3,40 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
 import { type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
+import { StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
+
+/** What one process at a time may do to a store. `restore`: whatever exchanges tables or rewrites observations. */
+export type ExclusiveWork = "restore" | "backup";
+
+const BUSY: Readonly<Record<ExclusiveWork, string>> = {
+  restore: "a restore, a removal of observations or a reapplying of tags is running: wait for its end",
+  backup: "another backup of this store is running: wait for its end",
+};
+
+/**
+ * Takes the lock of a store for some work.
+ * @param connection of one server: of a cluster, the one that all processes take the lock on.
+ * @returns how to release it.
+ * @throws StoreError while another process holds it.
+ */
+export async function holdStoreLock(
+  connection: ClickHouseConnection,
+  work: ExclusiveWork,
+): Promise<() => Promise<void>> {
+  const release = await acquireStoreLock(connection, work);
+  if (release === undefined) throw new StoreError(BUSY[work]);
+  return release;
+}
+
+/** @returns how to release the lock; undefined when another process holds it. */
+export function acquireStoreLock(
+  connection: ClickHouseConnection,
+  work: ExclusiveWork,
+): Promise<(() => Promise<void>) | undefined> {
+  return acquireServerLock(connection, `noisefloor-${work}-${connection.database}`);
+}
 
 const runningQuery = defineQuery({
   name: "lock-query",

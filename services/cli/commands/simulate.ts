@@ -1,6 +1,7 @@
+import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
-import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
+import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
@@ -18,7 +19,6 @@ import { httpTarget } from "../simulation/targets/http.ts";
 import { kafkaTarget } from "../simulation/targets/kafka.ts";
 import { storeTarget } from "../simulation/targets/store.ts";
 import type { SimulationTarget } from "../simulation/targets/target.ts";
-import { holdExchangeLock } from "../store/exchange-lock.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../store/store.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
@@ -76,7 +76,7 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
   const { settings, signal, print } = context;
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
-    const release = await holdExchangeLock(store.server);
+    const release = await holdStoreLock(serverOf(store.server.connection), "restore");
     const bar = fractionBar("Making rollups", settings.logLevel !== "silent");
     const client = connectStore(store.server.connection, "noisefloor-simulate", LONG_REQUEST_MS);
     try {

@@ -1,5 +1,4 @@
-import { exchangeLock } from "@noisefloor/clickhouse/backup/scratch-database.ts";
-import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
+import { acquireStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
@@ -15,7 +14,7 @@ export function renewRollups({ store, log, closeStack }: Pick<ServiceContext, "s
   const stopping = new AbortController();
   const renew = async () => {
     if ((await readStaleRollups(store.client)) === undefined) return;
-    const release = await acquireServerLock(serverOf(connection), exchangeLock(connection.database));
+    const release = await acquireStoreLock(serverOf(connection), "restore");
     // The command that holds it does the work itself.
     if (release === undefined) return;
     const client = connectStore(connection, "noisefloor-renew", LONG_REQUEST_MS);

@@ -56,7 +56,7 @@ test("the scratch database of a running restore is left alone, and no other rest
   await start();
   expect(await left()).toEqual([scratchName]);
   await expect(openScratchDatabase(world.connection)).rejects.toThrow(
-    /another restore of this store, a removal or a reapplying of tags is running/,
+    /^a restore, a removal of observations or a reapplying of tags is running/,
   );
   await scratch.close();
   expect(await left()).toEqual([]);

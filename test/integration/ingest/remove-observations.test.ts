@@ -2,13 +2,14 @@ import { type RemoveOptions, runObservationsRemove } from "@noisefloor/cli/comma
 import { createCloseStack } from "@noisefloor/cli/framework/close-stack.ts";
 import { checkObservations } from "@noisefloor/cli/operations/checks/check-observations.ts";
 import { renewRollups } from "@noisefloor/cli/serve/renew-rollups.ts";
-import { holdExchangeLock } from "@noisefloor/cli/store/exchange-lock.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
+import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { readSensorSummaries } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -284,7 +285,7 @@ test("a mistake in the conditions changes nothing, and says what there is", asyn
   expect(await refusal({ since: "1d", until: "2d" })).toBe("--since is not before --until");
   expect(await remove({ address: ["45.0.0.9"] })).toMatchObject({ observations: 0, first_seen: null });
   const store = await openPreparedStore(commandOver(world).settings);
-  const release = await holdExchangeLock(store.server);
+  const release = await holdStoreLock(serverOf(store.server.connection), "restore");
   expect(await refusal({ sensor: ["cellar"] })).toMatch(/^a restore, a removal of observations or a reapplying/);
   await release();
   await store.close();

@@ -1,15 +1,15 @@
+import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { countFiltered, type FilteredObservations } from "@noisefloor/clickhouse/tables/observation-filter.ts";
-import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
+import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import type { OutputOptions } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";
-import { holdExchangeLock } from "../../store/exchange-lock.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store/store.ts";
 import { assertNamesExist, type ConditionOptions, readConditions } from "./conditions.ts";
 
@@ -39,7 +39,7 @@ async function remove(
     if (options.dryRun) return report(found, { isComplete: true, wasInterrupted }, options, context);
     if (found.observations > 0) await confirm(`${describe(found)} would be deleted for good`, options, context);
     else if (!wasInterrupted) return report(found, { isComplete: true, wasInterrupted }, options, context);
-    closeStack.add(await holdExchangeLock(store.server));
+    closeStack.add(await holdStoreLock(serverOf(store.server.connection), "restore"));
     const bar = fractionBar("Making rollups", context.settings.logLevel !== "silent");
     closeStack.add(bar.end);
     // Read only now: at the question, Ctrl-C ends the command.

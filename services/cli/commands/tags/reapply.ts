@@ -1,7 +1,8 @@
+import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { type ClickHouseClient, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
-import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
+import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { DAY_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { loadRules } from "@noisefloor/ingest/tagging/open-tagger.ts";
@@ -12,7 +13,6 @@ import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";
 import { readSince } from "../../framework/since.ts";
-import { holdExchangeLock } from "../../store/exchange-lock.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store/store.ts";
 import { addTags, ruleFolders, tagsOfFiles } from "../../tags/starter-tags.ts";
 
@@ -47,7 +47,7 @@ async function reapply({ server }: Store, options: Work, context: CommandContext
   try {
     const client = connectStore(server.connection, "noisefloor-reapply", LONG_REQUEST_MS);
     closeStack.add(() => client.close());
-    if (!dryRun) closeStack.add(await holdExchangeLock(server));
+    if (!dryRun) closeStack.add(await holdStoreLock(serverOf(server.connection), "restore"));
     const catalogue = await openTagCatalogue(client);
     closeStack.add(catalogue.stop);
     const rules = await openRules(client, catalogue, options, context);
