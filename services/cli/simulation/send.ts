@@ -3,8 +3,9 @@ import type { ValidObservation } from "@noisefloor/domain/observation/observatio
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import type { SimulationTarget } from "./targets/target.ts";
 
-/** The first batches are small, so that the target has something to do at once. Each is twice as large as the last. */
-const FIRST_BATCH = 10_000;
+/** Small enough that the batches in memory, one being made and the others being sent, fit into a machine of 512 MiB. */
+const BATCH = 10_000;
+const MAX_SENDING = 2;
 
 export type SendOptions = {
   readonly target: SimulationTarget;
@@ -23,13 +24,11 @@ export async function sendAll(
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
   const sending = new Set<Promise<void>>();
-  let batchSize = Math.min(FIRST_BATCH, target.maxBatch);
   let failure: unknown;
   let batch: ValidObservation[] = [];
   const flush = async () => {
     const full = batch;
     batch = [];
-    batchSize = Math.min(batchSize * 2, target.maxBatch);
     const sent: Promise<void> = target
       .send(full)
       .then((accepted) => {
@@ -41,18 +40,18 @@ export async function sendAll(
       })
       .finally(() => sending.delete(sent));
     sending.add(sent);
-    if (sending.size >= target.concurrent) await Promise.race(sending);
+    if (sending.size >= MAX_SENDING) await Promise.race(sending);
     if (failure !== undefined) throw failure;
   };
   const pace = createRecordPace();
   for (const observation of observations) {
     if (signal.aborted) break;
-    // Services of the same process get their turns.
+    // Yields to the services of the same process.
     const pause = pace(0);
     if (pause !== undefined) await pause;
     summary.made++;
     batch.push(observation);
-    if (batch.length >= batchSize) await flush();
+    if (batch.length >= BATCH) await flush();
   }
   if (batch.length > 0) await flush();
   await Promise.all(sending);
@@ -84,7 +83,7 @@ export async function sendLive(
     if (signal.aborted) break;
     summary.made++;
     due.push(observation);
-    if (due.length >= target.maxBatch) await flush();
+    if (due.length >= BATCH) await flush();
   }
   await flush();
   return summary;

@@ -21,15 +21,15 @@ export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
   const headers = { "content-type": "application/x-ndjson", ...(key !== undefined && { key }) };
   const post = async (body: string): Promise<number> => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await request(url, headers, body);
-      if (answer.status === 202) return countsSchema.parse(JSON.parse(answer.text)).accepted;
-      const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500;
-      if (!isPassing || attempt === ATTEMPTS) throw new UserError(formatFailure(url, answer));
+      const response = await request(url, headers, body);
+      if (response.status === 202) return countsSchema.parse(JSON.parse(response.text)).accepted;
+      const isPassing = response.status === 0 || response.status === 429 || response.status >= 500;
+      if (!isPassing || attempt === ATTEMPTS) throw new UserError(formatFailure(url, response));
       await sleep(100 * 2 ** attempt);
     }
   };
   return {
-    ...{ verb: "accepted", maxBatch: 50_000, concurrent: 2 },
+    verb: "accepted",
     async send(observations) {
       // An intake takes personal data from the keys of their workspace only.
       const shared = observations.filter(({ observation }) => observation.dataset !== "personal");
@@ -44,14 +44,14 @@ export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
   };
 }
 
-function formatFailure(url: string, { status, text }: Answer): string {
+function formatFailure(url: string, { status, text }: IntakeResponse): string {
   return `${url} ${status === 0 ? "does not answer" : `answered ${status}`}: ${text.slice(0, 300)}`;
 }
 
-type Answer = { readonly status: number; readonly text: string };
+type IntakeResponse = { readonly status: number; readonly text: string };
 
 /** @returns the status 0 when nothing answers. */
-async function request(url: string, headers: Record<string, string>, body: string): Promise<Answer> {
+async function request(url: string, headers: Record<string, string>, body: string): Promise<IntakeResponse> {
   try {
     const response = await fetch(url, { method: "POST", headers, body });
     return { status: response.status, text: await response.text() };

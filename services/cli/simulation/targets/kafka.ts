@@ -11,7 +11,7 @@ export async function kafkaTarget({ settings, log }: CommandContext): Promise<Si
   const producer = await kafkaProducer(settings.kafka.connection, log);
   const sink = topicSink(producer.produce, settings.kafka.topic);
   return {
-    ...{ verb: "published", maxBatch: 50_000, concurrent: 2 },
+    verb: "published",
     async send(observations) {
       const messages = await sink(observations.map((one) => toAccepted(one)));
       await messages.store();

@@ -26,7 +26,7 @@ export async function storeTarget(context: CommandContext, { client }: Store): P
   const counted = countingSensors(client);
   closeStack.add(counted.finish);
   return {
-    ...{ verb: "stored", maxBatch: 50_000, concurrent: 2 },
+    verb: "stored",
     async send(observations) {
       const accepted = observations.map((one) => toAccepted(one, catalogue));
       const prepared = await sink(accepted);
