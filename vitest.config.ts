@@ -36,18 +36,10 @@ const integration = {
 const all = { ...integration, name: "all", include: [...unit.include, ...integration.include] };
 const isOneNamed = process.argv.some((argument) => argument.startsWith("--project"));
 
-/**
- * Node 20 takes a tenth of the run to optimize functions that are called for a moment only: it shall wait longer. Not
- * every other version has this option, and one that lacks it would not start.
- */
-const OPTIMIZE_LATER = process.versions.node.startsWith("20.") ? ["--ticks-before-optimization=40"] : [];
-
 export default defineConfig({
   test: {
     // Two more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
     maxWorkers: 4,
-    // With the defaults, collecting garbage takes a tenth of the run: spaces for new and old objects start small.
-    execArgv: ["--max-semi-space-size=64", "--initial-old-space-size=1024", ...OPTIMIZE_LATER],
     // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
     isolate: false,
     reporters: ["default", "./test/support/slowest-files.ts"],
