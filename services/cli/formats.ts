@@ -60,7 +60,7 @@ export function readFormats(paths: readonly string[]): FormatSource[] {
     .filter((name) => name.endsWith(".yaml"))
     .sort()
     .map((name) => openFieldMap(join(FIELD_MAPS_DIRECTORY, name)))
-    // A map of one's own takes the place of one that comes along.
+    // A user's map replaces the built-in one of the same name.
     .filter(({ name }) => !own.some((map) => map.name === name));
   return [
     ...own.map((format): FormatSource => ({ format, origin: "FIELD_MAPS" })),

@@ -45,7 +45,7 @@ test("when one part fails, the others are cancelled, and an error without remain
   await expect(run(make)).rejects.toThrow(/^shard 1 of 2: the disk is full$/);
 });
 
-test("a cancelled backup is none, and what was finished before is named", async () => {
+test("a cancelled backup is not a backup, and the parts finished before are named", async () => {
   expect(await run(async () => undefined)).toBeUndefined();
   await expect(run(secondAfterFirst(async () => undefined))).rejects.toThrow(
     /^the backup was cancelled\. Delete \/backups\/day-shard1of2: /,

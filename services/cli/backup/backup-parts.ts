@@ -14,7 +14,7 @@ export type MakePart = (
 ) => Promise<MadeBackup | undefined>;
 
 /**
- * Makes all parts of a backup at once. When one fails, the others are cancelled.
+ * Makes all parts of a backup concurrently. When one fails, the others are cancelled.
  * @returns what they are together; undefined when all were cancelled.
  * @throws UserError when some were finished before another was cancelled or failed, with their places.
  */

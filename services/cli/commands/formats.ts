@@ -105,8 +105,8 @@ async function readWith(format: LogFormat, files: readonly LogFile[], decode: De
     const { result, ...outcome } = await outcomeOf(record);
     counts.read++;
     counts[outcome.kind]++;
-    const place = files.length > 1 ? `${record.origin}:${record.position}` : String(record.position);
-    if (shown.length < limit) shown.push({ record: place, outcome: outcome.outcome, result });
+    const label = files.length > 1 ? `${record.origin}:${record.position}` : String(record.position);
+    if (shown.length < limit) shown.push({ record: label, outcome: outcome.outcome, result });
   }
   return { counts, shown };
 }

@@ -13,7 +13,7 @@ export type CommandContext = {
   readonly settings: Settings;
   readonly log: Logger;
   /**
-   * Aborts at the first Ctrl-C or SIGTERM. Until a command reads it, a signal ends the process at once; from then on
+   * Aborts at the first Ctrl-C or SIGTERM. Until a command reads it, a signal ends the process immediately; from then on
    * the command has to end.
    */
   readonly signal: AbortSignal;

@@ -3,7 +3,7 @@
  */
 const SAME_SIGNAL_MS = 1_000;
 
-/** Aborts at the first signal, for a clean shutdown. A later signal ends the process at once. */
+/** Aborts at the first signal, for a clean shutdown. A later signal ends the process immediately. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   let firstAt = 0;

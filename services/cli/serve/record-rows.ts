@@ -6,18 +6,18 @@ import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts"
 import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 
 /** An insert has up to some hundred thousand rows, which take a tenth of a second and more. */
-const ROWS_PER_TURN = 1_000;
+const ROWS_PER_SLICE = 1_000;
 
 type Catalogue = { byId(id: string): Pick<Tag, "intention"> | undefined };
 
-/** Records the rows of the global dataset as sightings. Others get their turn after every thousand rows. */
+/** Records the rows of the global dataset as sightings. Yields to other requests after every thousand rows. */
 export async function recordRows(
   rows: readonly Pick<ObservationRow, "dataset" | "source_ip" | "observed_at" | "tags">[],
   sightings: Pick<SightingsCache, "record">,
   catalogue: Catalogue,
 ): Promise<void> {
   for (const [index, { dataset, source_ip, observed_at, tags }] of rows.entries()) {
-    if (index > 0 && index % ROWS_PER_TURN === 0) await nextTurn();
+    if (index > 0 && index % ROWS_PER_SLICE === 0) await nextTurn();
     if (dataset === "global") sightings.record(ipv4ToNumber(source_ip), severityOf(tags, catalogue), observed_at);
   }
 }

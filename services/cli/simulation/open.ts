@@ -23,7 +23,7 @@ export type InternetOptions = {
   };
 };
 
-/** To be raised with every change of what a seed gives: else the same ids would stand for other observations. */
+/** Raise it whenever a seed gives other observations than before, else the same ids would stand for different ones. */
 const VERSION = 1;
 
 /** Draws the Internet that scans the simulated fleet: the same for the same options and databases. */

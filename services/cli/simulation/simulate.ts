@@ -26,9 +26,9 @@ export type Span = {
 };
 
 const MINUTE_MS = 60_000;
-/** From so many a day on, a second has as many as a minute of others: so much is in memory at once. */
+/** Observations a day from which a slot is a second instead of a minute, so that its observations fit into memory. */
 const MANY_PER_DAY = 10_000_000;
-/** For so long the shares of campaigns stay the same. */
+/** How long the shares of campaigns stay the same. */
 const STEADY_MS = 10 * MINUTE_MS;
 /** Of all observations. */
 const BENIGN = 0.07;
@@ -77,7 +77,7 @@ function simulateSlot(internet: SimulatedInternet, { slot, start, slotMs, mean, 
   const drawn: Visit[] = [];
   while (drawn.length < count) {
     const source = drawSource(internet, start, shares, random);
-    // Whoever comes looks at several sensors at once.
+    // A scanner visits several sensors at the same time.
     const visits = 1 + Math.floor(-0.7 * Math.log(1 - random()));
     for (let visit = 0; visit < visits && drawn.length < count; visit++) {
       const observedAt = start + Math.floor(random() * slotMs);

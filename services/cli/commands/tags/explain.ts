@@ -13,13 +13,13 @@ import { lintRules } from "./rule-folders.ts";
 import { findRule, formatList, showTrace } from "./show-trace.ts";
 
 export type ExplainOptions = OutputOptions & {
-  /** Also the rules beyond the first {@link MOST_SHOWN} that lack one clause. */
+  /** Also the rules beyond the first {@link MAX_SHOWN} that lack one clause. */
   readonly all: boolean;
   /** The slug of the one rule whose clauses are shown, each with what it found. */
   readonly tag?: string | undefined;
 };
 
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 /** `noisefloor tags explain`. @param event JSON, the path of a file, or `-`. */
 export async function runTagsExplain(event: string, options: ExplainOptions, context: CommandContext): Promise<void> {
@@ -46,7 +46,7 @@ export async function runTagsExplain(event: string, options: ExplainOptions, con
     print(`  ${slug}`);
     for (const clause of clauses) print(`    holds    ${formatHeld(clause)}`);
   }
-  const shown = options.all ? almost : almost.slice(0, MOST_SHOWN);
+  const shown = options.all ? almost : almost.slice(0, MAX_SHOWN);
   if (shown.length > 0) print(`Rules that lack one clause: ${almost.length}`);
   for (const { slug, missing, clauses } of shown) {
     print(`  ${slug}`);
@@ -71,7 +71,7 @@ async function readObservation(event: string, context: CommandContext): Promise<
   throw new UserError(`${issues.join("; ")}. "noisefloor schema" prints what an observation has`);
 }
 
-/** A sensor's own record as an observation; what no other format recognises is one already, or a part of one. */
+/** Decodes a sensor's record. A record that no format recognises is read as an observation, or a part of one. */
 function decodeRecord(sent: unknown, { settings }: CommandContext): { value: unknown; format?: string | undefined } {
   const { formats, decode } = readSensorFormats(settings);
   const [record] = openDecoder(formats, decode)(Buffer.from(JSON.stringify(sent)));

@@ -39,12 +39,12 @@ function formatTrace(trace: Trace, indent: string): string[] {
 }
 
 /** A rule may have hundreds of values. */
-const MOST_VALUES = 5;
+const MAX_VALUES = 5;
 
 export function formatList(values: readonly string[]): string {
-  const rest = values.length > MOST_VALUES ? ` and ${values.length - MOST_VALUES} more` : "";
+  const rest = values.length > MAX_VALUES ? ` and ${values.length - MAX_VALUES} more` : "";
   return `${values
-    .slice(0, MOST_VALUES)
+    .slice(0, MAX_VALUES)
     .map((value) => JSON.stringify(value))
     .join(", ")}${rest}`;
 }

@@ -4,7 +4,7 @@ import type { StoreFacts } from "../probes/probe-store.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";
 
 /** Fewer records say nothing about a sensor. */
-const LEAST_RECORDS = 20;
+const MIN_RECORDS = 20;
 const NAMED = 5;
 
 /** Sensors that fell silent, and those of which more than half is rejected. What was replayed says nothing about either. */
@@ -28,7 +28,7 @@ export function checkSensors({ sensors }: StoreFacts, now: number): Finding[] {
   }
   const rejected = all.filter(
     ({ isReplayed, recent }) =>
-      !isReplayed && recent.rejected + recent.accepted >= LEAST_RECORDS && rejectedShare(recent) > 0.5,
+      !isReplayed && recent.rejected + recent.accepted >= MIN_RECORDS && rejectedShare(recent) > 0.5,
   );
   if (rejected.length > 0) {
     const names = list(

@@ -51,7 +51,7 @@ export function diagnose(facts: Facts): Finding[] {
   return findings.map(unlessLate);
 }
 
-const LEAST_FREE_BYTES = 256 * 1024 * 1024;
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
 /** While ClickHouse cannot say it, of the embedded one's folder. */
 function checkOwnDisk({ dataDirectory, store }: Facts): Finding[] {
@@ -59,6 +59,6 @@ function checkOwnDisk({ dataDirectory, store }: Facts): Finding[] {
   if (!store.isEmbedded || "error" in disk) return [];
   const { freeBytes, totalBytes } = disk.value;
   const text = `${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free`;
-  if (freeBytes >= LEAST_FREE_BYTES) return [ok("disk", text)];
+  if (freeBytes >= MIN_FREE_BYTES) return [ok("disk", text)];
   return [failure("disk", `full: ${text} on the disk of ${path}`, "free space, or enlarge the disk")];
 }

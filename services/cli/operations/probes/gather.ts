@@ -33,7 +33,7 @@ export type Facts = {
   readonly certificate: Probe<number> | undefined;
 };
 
-/** Asks everything at once. Starts nothing, changes nothing and waits for nothing longer than a moment. */
+/** Asks everything concurrently. Starts nothing, changes nothing and waits for nothing longer than a moment. */
 export async function gatherFacts(settings: Settings): Promise<Facts> {
   // The client's own lines about brokers would stand in the middle of the answer, which says it better.
   const silent = createLogger("noisefloor", "silent");

@@ -32,7 +32,7 @@ export async function probeServices({ clickhouse, http }: Settings): Promise<Ser
   const isNoted = notes.some(({ url }) => new URL(url).port === String(http.port));
   if (!isNoted && http.port > 0) asked.push(probeService(own, undefined, http.metricsToken));
   const probed = await Promise.all(asked);
-  // The settings' address is only a guess: nothing there is nothing to tell.
+  // The settings' address is only a guess: no service there is no fault.
   return probed.filter(({ note, health }) => note !== undefined || "value" in health || !isRefused(health.error));
 }
 

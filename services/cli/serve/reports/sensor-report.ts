@@ -10,9 +10,9 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 
 const POLL_MS = 60_000;
 /** Prometheus keeps a series for each label, and names of sensors come from senders. */
-const MOST_SENSORS = 100;
+const MAX_SENSORS = 100;
 /** Fewer rejected records are no reason to wake anyone. */
-const LEAST_RECORDS = 20;
+const MIN_RECORDS = 20;
 
 export type SensorReport = {
   /** Reads the counts now instead of at the next poll. Never rejects. */
@@ -64,7 +64,7 @@ export function startSensorReport(
     silent = nowSilent;
   };
   let reading: Promise<void> | undefined;
-  // Two at once would both tell the log of the same silence.
+  // Two concurrent refreshes would both log the same silence.
   const read = () => {
     reading ??= readOnce().finally(() => {
       reading = undefined;
@@ -80,7 +80,7 @@ export function startSensorReport(
   );
   metrics.gaugeOf(
     "noisefloor_sensor_silent",
-    `1 while a sensor is silent; of the ${MOST_SENSORS} sensors that are silent or send the most`,
+    `1 while a sensor is silent; of the ${MAX_SENSORS} sensors that are silent or send the most`,
     LABELS,
     () => shown().map((one) => [labelsOf(one), one.isSilent ? 1 : 0]),
   );
@@ -92,11 +92,11 @@ export function startSensorReport(
   );
   metrics.gaugeOf(
     "noisefloor_sensor_rejected_ratio",
-    `The share of a sensor's records that were rejected in the present and the last hour, from ${LEAST_RECORDS} on; of the same sensors`,
+    `The share of a sensor's records that were rejected in the present and the last hour, from ${MIN_RECORDS} on; of the same sensors`,
     LABELS,
     () =>
       mostImportant(named)
-        .filter(({ isReplayed, recent }) => !isReplayed && recent.accepted + recent.rejected >= LEAST_RECORDS)
+        .filter(({ isReplayed, recent }) => !isReplayed && recent.accepted + recent.rejected >= MIN_RECORDS)
         .map((one) => [labelsOf(one), rejectedShare(one.recent)]),
   );
   void read();
@@ -115,7 +115,7 @@ const labelsOf = (sensor: SensorSummary) => [nameOf(sensor), sensor.source, sens
 function mostImportant(sensors: readonly SensorSummary[]): readonly SensorSummary[] {
   const weightOf = ({ isSilent, week }: SensorSummary) =>
     (isSilent ? Number.MAX_SAFE_INTEGER / 2 : 0) + week.accepted + week.rejected;
-  return [...sensors].sort((one, other) => weightOf(other) - weightOf(one)).slice(0, MOST_SENSORS);
+  return [...sensors].sort((one, other) => weightOf(other) - weightOf(one)).slice(0, MAX_SENSORS);
 }
 
 function logSilence(sensor: SensorSummary | undefined, log: Pick<Logger, "warn">): void {

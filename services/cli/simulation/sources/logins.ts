@@ -78,7 +78,7 @@ function session({ port, application, visits }: Visit, ssh: Content["ssh"], rand
   };
 }
 
-/** A list for each SSH client: who uses one uses no other. With the share of the sessions. */
+/** A list for each SSH client, which uses no other, with its share of the sessions. */
 export function sshLogins(random: Random): (readonly [Content[], number])[] {
   return CLIENTS.map(({ banner, hassh, share }) => {
     const port = () => (random() < 0.93 ? 22 : 2222);

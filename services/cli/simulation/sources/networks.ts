@@ -134,13 +134,13 @@ function busyBlocks(ranges: NetworkRanges, search: Search): (readonly [Block[], 
 function blocksOf(
   { country, isHosting }: Busy,
   { first, last }: NetworkRanges,
-  places: readonly number[],
+  ranges: readonly number[],
   { random, factsOf, isGood }: Search,
 ): Block[] {
   const blocks: Block[] = [];
-  if (places.length === 0) return blocks;
+  if (ranges.length === 0) return blocks;
   for (let tries = 0; tries < TRIES_PER_NETWORK && blocks.length < BLOCKS_PER_NETWORK; tries++) {
-    const range = pick(places, random());
+    const range = pick(ranges, random());
     const [from = 0, to = 0] = [first[range], last[range]];
     const block = firstOf(from + Math.floor(random() * (to - from + 1)));
     if (factsOf(numberToIpv4(block + 1)).country !== country || !isGood(block)) continue;
