@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { createDashboardViews } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../support/builders/observation.ts";
@@ -66,6 +67,7 @@ test("the panel of examples/grafana-dashboard.json shows the addresses of each h
   });
   const dashboard = schema.parse(JSON.parse(await readFile(fileOf("grafana-dashboard.json"), "utf8")));
   const { world } = await openWorld();
+  await createDashboardViews(world.client, []);
   await world.addTags([makeTag("ssh-scanner", "unknown")]);
   const hour = Math.floor(NOW / HOUR_MS) * HOUR_MS - HOUR_MS;
   const seen = (address: string, at: number) => observation(address, at, { tags: ["ssh-scanner"] });

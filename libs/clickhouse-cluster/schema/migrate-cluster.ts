@@ -36,10 +36,12 @@ export async function migrateCluster(
     if (away !== undefined && (there.length === 0 || there.some((server) => isNew.get(server)))) throw away;
     const { executeOn, close } = await openReplicas(there, `${cluster}/${index + 1}`, replicas.length > 1);
     const fail: ExecuteStatement = () => Promise.reject(away);
+    // The distributed tables read the views.
+    const withViews = { ...options, dashboardWorkspaces: options.dashboardWorkspaces ?? [] };
     try {
       for (const server of there) {
         const execute = away === undefined ? executeOn(server) : fail;
-        for (const one of await migrate(server, directory, options, execute)) applied.set(one.version, one);
+        for (const one of await migrate(server, directory, withViews, execute)) applied.set(one.version, one);
         await createDistributedTables(server, cluster);
       }
     } finally {

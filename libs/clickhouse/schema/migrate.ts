@@ -91,7 +91,7 @@ export type MigrateOptions = {
   readonly onApply?: (migration: Migration) => void;
   /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
   readonly isForRestore?: boolean;
-  /** Whose personal data the views for dashboards have, beside shared data; none's, if left out. */
+  /** Makes the views for dashboards, with the personal data of these workspaces beside shared data. */
   readonly dashboardWorkspaces?: readonly string[];
 };
 
@@ -139,7 +139,7 @@ export async function migrate(
       // which changes nothing.
       await recordMigrations(client, done);
     }
-    await createDashboardViews(client, options.dashboardWorkspaces ?? []);
+    if (options.dashboardWorkspaces !== undefined) await createDashboardViews(client, options.dashboardWorkspaces);
     return missing;
   } finally {
     await client.close();
