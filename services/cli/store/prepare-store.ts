@@ -48,9 +48,9 @@ function confirmBySetting({ retentionConfirm }: Settings): ConfirmLoss {
 }
 
 /**
- * Opens the configured or embedded ClickHouse for `start`, `ingest` or `migrate`, which alone prepare a store: they
- * make one where there is none, bring its schema up to date, set its retention and durability, and add what a new store
- * starts with: tags, and lists of benign networks.
+ * Opens the configured or embedded ClickHouse for `start`, `ingest` or `migrate`. Only these prepare a store: they
+ * create a missing one, bring its schema up to date, set its retention and durability, and add the tags and the lists
+ * of benign networks that a new store starts with.
  */
 export async function openStore(
   context: Context,

@@ -92,8 +92,8 @@ export async function runRestore(
 }
 
 /**
- * When the newest observation of the backup was received, in milliseconds since 1970 UTC: of the shard whose newest one
- * is the oldest, as the shards were copied one beside the other. Undefined when there is none.
+ * When the newest observation of the backup was received, in milliseconds since 1970 UTC. The shards were copied side
+ * by side, so it is that of the shard whose newest observation is the oldest. Undefined without observations.
  */
 async function readNewestOfAll(client: ClickHouseClient): Promise<number | undefined> {
   const shards = await client.owners();

@@ -71,7 +71,7 @@ export function startSensorReport(
     });
     return reading;
   };
-  const shown = () => mostImportant(named).filter(({ isRest }) => !isRest);
+  const shown = () => topSensors(named).filter(({ isRest }) => !isRest);
   metrics.gauge("noisefloor_sensors", "Sensors that have sent anything in the last 7 days", () => sensors.length);
   metrics.gauge(
     "noisefloor_sensors_silent",
@@ -95,7 +95,7 @@ export function startSensorReport(
     `The share of a sensor's records that were rejected in the present and the last hour, from ${MIN_RECORDS} on; of the same sensors`,
     LABELS,
     () =>
-      mostImportant(named)
+      topSensors(named)
         .filter(({ isReplayed, recent }) => !isReplayed && recent.accepted + recent.rejected >= MIN_RECORDS)
         .map((one) => [labelsOf(one), rejectedShare(one.recent)]),
   );
@@ -111,8 +111,8 @@ export function startSensorReport(
 
 const labelsOf = (sensor: SensorSummary) => [nameOf(sensor), sensor.source, sensor.keyId] as const;
 
-/** The silent ones first, then those that sent the most. */
-function mostImportant(sensors: readonly SensorSummary[]): readonly SensorSummary[] {
+/** The silent sensors first, then those that sent the most; {@link MAX_SENSORS} at most. */
+function topSensors(sensors: readonly SensorSummary[]): readonly SensorSummary[] {
   const weightOf = ({ isSilent, week }: SensorSummary) =>
     (isSilent ? Number.MAX_SAFE_INTEGER / 2 : 0) + week.accepted + week.rejected;
   return [...sensors].sort((one, other) => weightOf(other) - weightOf(one)).slice(0, MAX_SENSORS);

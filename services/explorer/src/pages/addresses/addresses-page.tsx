@@ -68,7 +68,7 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
         </p>
       )}
       {question === undefined ? (
-        <p class="empty">There is none to look up.</p>
+        <p class="empty">There is no address to look up.</p>
       ) : (
         <Loaded of={contexts} what={`what is known of ${plural(asked.length, "address", "addresses")}`}>
           {({ data }) => <Results asked={asked} found={data} />}

@@ -6,7 +6,7 @@ import { plural } from "../../text/format.ts";
 import { HostileLines } from "../../text/hostile.tsx";
 
 /** A longer rule opens on a click. */
-const MOST_LINES = 40;
+const MAX_LINES = 40;
 
 /** What the rule of a tag matches, as its file has it. */
 export function Rule({ tag }: { readonly tag: Tag }) {
@@ -29,7 +29,7 @@ function RuleText({ text }: { readonly text: string }) {
       <HostileLines lines={lines} />
     </pre>
   );
-  if (lines.length <= MOST_LINES) return shown;
+  if (lines.length <= MAX_LINES) return shown;
   return (
     <details>
       <summary>{plural(lines.length, "line")}</summary>

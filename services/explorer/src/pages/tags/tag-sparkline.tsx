@@ -15,11 +15,11 @@ type TagSparklineProps = { readonly id: string; readonly name: string; readonly 
 
 /** The last week of a tag, or as much of it as the caller's plan shows; asked for when the row comes into view. */
 export function TagSparkline({ id, name, isActive }: TagSparklineProps) {
-  const place = useRef<HTMLSpanElement>(null);
+  const element = useRef<HTMLSpanElement>(null);
   const { key } = useKey();
   const [values, setValues] = useState<readonly number[]>();
   useEffect(() => {
-    if (!isActive || place.current === null) return undefined;
+    if (!isActive || element.current === null) return undefined;
     const controller = new AbortController();
     const { signal } = controller;
     const observer = new IntersectionObserver(([entry]) => {
@@ -32,14 +32,14 @@ export function TagSparkline({ id, name, isActive }: TagSparklineProps) {
         setValues(bucketsOf(activity).map(({ active_ips: count }) => count));
       }).catch(() => {});
     });
-    observer.observe(place.current);
+    observer.observe(element.current);
     return () => {
       observer.disconnect();
       controller.abort();
     };
   }, [id, key, isActive]);
   return (
-    <span ref={place} class="sparkline-place">
+    <span ref={element} class="sparkline-place">
       {values === undefined ? null : <Sparkline values={values} label={`Addresses of ${visible(name)} lately`} />}
     </span>
   );
