@@ -5,10 +5,8 @@ import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
-import { type CountsBySeverity, countSeverities } from "../address-sets/count-severities.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
-import { joinColumns } from "../address-sets/join-columns.ts";
-import { tabulate, type WorstSeverities } from "../address-sets/severity-table.ts";
+import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";
 import {
   countAddresses,
   countByClassification,
@@ -91,18 +89,19 @@ export async function planClassification(
     ...(needsOthers ? [await tabulate(await read(worstInOtherDatasets(max), ofWorse))] : []),
   ];
   const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
-  const countInMemory = (addresses: Uint32Array, worst: readonly WorstSeverities[]) =>
-    countSeverities(addresses, { own, since: query.since, worst, isOfActor });
+  const countInMemory = (blocks: readonly Uint32Array[], worst: readonly WorstSeverities[]) =>
+    countBySeverity(blocks, { own, since: query.since, worst, isOfActor });
   return {
     inMemory: {
       max,
-      count: async (addresses, read) => countInMemory(addresses, await readWorst(read)),
+      count: async (addresses, read) => countInMemory([addresses], await readWorst(read)),
       countMore: countInStore,
     },
     count: async (read) => {
-      const [blocks, worst] = await Promise.all([read(listAddresses(max + 1), slice), readWorst(read)]);
-      const addresses = joinColumns(blocks.map(({ source_ip }) => source_ip));
-      return addresses.length > max ? countInStore(read) : countInMemory(addresses, worst);
+      const [rows, worst] = await Promise.all([read(listAddresses(max + 1), slice), readWorst(read)]);
+      const blocks = rows.map(({ source_ip }) => source_ip);
+      const total = blocks.reduce((sum, { length }) => sum + length, 0);
+      return total > max ? countInStore(read) : countInMemory(blocks, worst);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import type { BucketBits } from "../address-sets/bucket-bits.ts";
+import type { BucketBits } from "../address-sets/count-rows.ts";
 import { createRowCounter } from "../address-sets/count-rows.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import type { Grid } from "./count-buckets.ts";

@@ -1,8 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
-import { addressHash } from "../address-sets/address-hash.ts";
+import { addressHash, HIGHEST_HASH, thresholdFor } from "../address-sets/address-hash.ts";
 import { createRowCounter } from "../address-sets/count-rows.ts";
-import { HIGHEST_HASH, thresholdFor } from "../address-sets/hash-threshold.ts";
 import { blockHoursOf } from "../address-sets/hour-blocks.ts";
 import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import { inOrder } from "../in-order.ts";

@@ -39,3 +39,11 @@ export function addressHash(address: number): number {
 function carryOf(sum: number, added: number): 0 | 1 {
   return sum >>> 0 < added >>> 0 ? 1 : 0;
 }
+
+export const HIGHEST_HASH = 0xffff_ffff;
+
+/** A threshold that, of `count` hash values, nearly always at least `wanted` do not exceed, and not many more. */
+export function thresholdFor(wanted: number, count: number): number {
+  if (count <= wanted) return HIGHEST_HASH;
+  return Math.min(HIGHEST_HASH, Math.ceil((HIGHEST_HASH * (wanted + 5 * Math.sqrt(wanted))) / count));
+}

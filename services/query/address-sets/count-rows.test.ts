@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addressHash } from "./address-hash.ts";
-import { countByBucket } from "./bucket-bits.ts";
 import { type ActivityRows, createRowCounter, type Grid } from "./count-rows.ts";
 import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
@@ -59,7 +58,6 @@ test("rows are counted and listed as their hours say, however many buckets there
       if (counted === undefined) throw new Error("too many bits");
       const { bits, counts } = counted;
       expect([...counts]).toEqual(expected.map(({ size }) => size));
-      expect(await countByBucket(bits, buckets)).toEqual(counts);
       const all = new Set(expected.flatMap((addresses) => [...addresses]));
       expect(new Set(bits.addresses)).toEqual(all);
       expect(bits.addresses).toHaveLength(all.size);
@@ -107,7 +105,7 @@ test.each([
   for (const [bucket, list] of lists.entries()) expect(list).toEqual(lowestOf(expected[bucket] ?? new Set(), cap));
 });
 
-test("others have their turn while the bits of many buckets are counted and listed", async () => {
+test("others have their turn while the addresses of many buckets are listed", async () => {
   const [buckets, width] = [2_160, 68];
   const addresses = Uint32Array.from({ length: 10_000 }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
   const bits = { addresses, words: new Uint32Array(addresses.length * width).fill(1), width };
@@ -121,10 +119,10 @@ test("others have their turn while the bits of many buckets are counted and list
     clearImmediate(pending);
     return turns;
   };
-  const counts = await countByBucket(bits, buckets);
+  const counts = new Uint32Array(buckets);
+  for (let word = 0; word < width; word++) counts[word * 32] = addresses.length;
   // One for about 470 addresses.
-  expect(await turnsOf(() => countByBucket(bits, buckets))).toBeGreaterThan(15);
-  expect(await turnsOf(() => listByBucket(bits, counts, 1_000))).toBeGreaterThan(30);
+  expect(await turnsOf(() => listByBucket(bits, counts, 20_000))).toBeGreaterThan(30);
 });
 
 test("of two addresses with the same hash value, the lower one is listed", async () => {

@@ -1,0 +1,85 @@
+import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { AddressTable } from "./address-table.ts";
+import { inTurns } from "./turns.ts";
+
+/** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
+export type CountsBySeverity = ReadonlyMap<number, number>;
+
+/** Knows the worst severities of addresses, each one more than its index in INTENTIONS; 0 of those without any. */
+export type WorstSeverities = {
+  /** @param since milliseconds: severities that an address had before do not count. */
+  severitiesOf(addresses: Uint32Array, since: number): Uint8Array;
+};
+
+export type SeverityRules = {
+  /** The severity of an address without a worse one. */
+  readonly own: number;
+  /** Milliseconds: severities that an address had before do not count. */
+  readonly since: number;
+  readonly worst: readonly WorstSeverities[];
+  /** Such an address is benign, whatever it did. Undefined where no actor is known. */
+  readonly isOfActor: ((address: number) => boolean) | undefined;
+};
+
+/** Classifying blocks the event loop. */
+const ADDRESSES_PER_TURN = 20_000;
+
+/** @param blocks of distinct addresses. */
+export async function countBySeverity(blocks: readonly Uint32Array[], rules: SeverityRules): Promise<CountsBySeverity> {
+  const counts = new Uint32Array(INTENTIONS.length);
+  for (const addresses of blocks) {
+    const count = (from: number, end: number) => {
+      for (const severity of severitiesOf(addresses.subarray(from, end), rules)) {
+        counts[severity] = (counts[severity] ?? 0) + 1;
+      }
+    };
+    await inTurns(addresses.length, count, ADDRESSES_PER_TURN);
+  }
+  return new Map(counts.entries());
+}
+
+function severitiesOf(addresses: Uint32Array, { own, since, worst, isOfActor }: SeverityRules): Uint8Array {
+  const severities = new Uint8Array(addresses.length).fill(own);
+  for (const source of worst) {
+    const known = source.severitiesOf(addresses, since);
+    for (let index = 0; index < addresses.length; index++) {
+      severities[index] = Math.max(severities[index] ?? 0, (known[index] ?? 0) - 1);
+    }
+  }
+  if (isOfActor === undefined) return severities;
+  for (let index = 0; index < addresses.length; index++) {
+    if (isOfActor(addresses[index] ?? 0)) severities[index] = 0;
+  }
+  return severities;
+}
+
+/** Columns of addresses and their severities, from 0. */
+export type AddressSeverities = { readonly source_ip: NumberColumn; readonly severity: NumberColumn };
+
+/**
+ * Remembers the worst severity of each address.
+ * @param blocks an address may be in several rows. All have been seen lately enough to count.
+ */
+export async function tabulate(blocks: readonly AddressSeverities[]): Promise<WorstSeverities> {
+  const table = new AddressTable();
+  table.reserve(blocks.reduce((rows, { source_ip }) => rows + source_ip.length, 0));
+  const worst = new Uint8Array(table.capacity);
+  for (const { source_ip, severity } of blocks) {
+    await inTurns(source_ip.length, (from, end) => {
+      for (let row = from; row < end; row++) {
+        const index = table.add(source_ip[row] ?? 0);
+        worst[index] = Math.max(worst[index] ?? 0, (severity[row] ?? 0) + 1);
+      }
+    });
+  }
+  return {
+    severitiesOf(addresses) {
+      const found = new Uint8Array(addresses.length);
+      for (let asked = 0; asked < addresses.length; asked++) {
+        found[asked] = worst[table.indexOf(addresses[asked] ?? 0)] ?? 0;
+      }
+      return found;
+    },
+  };
+}
