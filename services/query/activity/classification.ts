@@ -3,7 +3,7 @@ import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
+import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";

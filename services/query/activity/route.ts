@@ -20,6 +20,7 @@ import type { Authenticate } from "../auth.ts";
 import { activityCost } from "../costs.ts";
 import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import { maxJsonBytes, writeJson } from "./listed-addresses.ts";
@@ -31,7 +32,6 @@ import {
   readTagActivity,
 } from "./read-activity.ts";
 import { createRefusals } from "./refusals.ts";
-import { createSharedAnswers } from "./shared-runs.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).or(slugSchema),

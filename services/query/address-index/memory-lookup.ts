@@ -1,7 +1,7 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { type LookupCaches, MAX_CACHE_AGE_SECONDS } from "../address/lookup-caches.ts";
 import type { AddressSummary, LookUpAddress, NoiseSummary } from "../address/records.ts";
-import { type LookupCaches, MAX_CACHE_AGE_SECONDS } from "../address/store-lookup.ts";
 import type { Sighting } from "./sighting-table.ts";
 import type { SightingsCache } from "./sightings-cache.ts";
 

@@ -1,29 +1,19 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { classify } from "@noisefloor/domain/tags/classification.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
-import type { NetworksCache } from "./benign-networks.ts";
 import { coalesce } from "./coalesce.ts";
+import { type LookupCaches, refreshOutdated } from "./lookup-caches.ts";
 import { type LookupRow, lookUpAddresses } from "./lookup-queries.ts";
 import type { AddressRecord, LookUpAddress, NoiseRecord } from "./records.ts";
-
-/** Copies in memory of what lookups join to the rows of the store. */
-export type LookupCaches = {
-  readonly catalogue: Pick<TagCatalogue, "byId" | "ageSeconds" | "refresh">;
-  readonly networks: Pick<NetworksCache, "current" | "ageSeconds" | "refresh">;
-};
 
 export type LookupDeps = LookupCaches & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
 };
-
-/** API: a changed tag or list shows within this time. */
-export const MAX_CACHE_AGE_SECONDS = 5;
 
 const MAX_ADDRESSES_PER_QUERY = 1_000;
 /** So many take some milliseconds. */
@@ -64,12 +54,6 @@ export function lookUpInStore(deps: LookupDeps, onQuery: (addresses: number) => 
     onQuery(ips.length);
     return lookUpMany(ips, [GLOBAL_SCOPE], deps);
   }, MAX_ADDRESSES_PER_QUERY);
-}
-
-/** Polls are late when the store is busy, and fail when it is away; then the answer has to wait, or fail, too. */
-export async function refreshOutdated({ catalogue, networks }: LookupCaches): Promise<void> {
-  const outdated = [catalogue, networks].filter((cache) => cache.ageSeconds() > MAX_CACHE_AGE_SECONDS);
-  await Promise.all(outdated.map((cache) => cache.refresh()));
 }
 
 /** The record of an address. @param row what the store has of it; undefined when it was not seen. */

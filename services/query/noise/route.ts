@@ -6,7 +6,8 @@ import { type OperationRequest, registerOperation } from "@noisefloor/http/opera
 import { type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
+import { refreshOutdated } from "../address/lookup-caches.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, LIMIT } from "../parameters.ts";

@@ -7,10 +7,10 @@ import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
-import { createSharedAnswers } from "../activity/shared-runs.ts";
 import type { Authenticate } from "../auth.ts";
 import { SENSORS_COST } from "../costs.ts";
 import { readScopes } from "../scopes.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { readStoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { KEY_NEEDED, listSensors } from "./operation.ts";
 

@@ -6,15 +6,14 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { type PathParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { countryName } from "../address/response.ts";
 import { DAYS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { count, ip, timestamp } from "../wire.ts";
-import { readLimited, toMetadata, toQuestion } from "./asked.ts";
+import { type AskedDeps, readLimited, toMetadata, toQuestion } from "./asked.ts";
 import { latestAddresses, latestOf, latestOfShards } from "./latest-addresses.ts";
 import { ERRORS, EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
-import type { StatsDeps } from "./route.ts";
 
 const ASN: PathParameter = {
   schema: z
@@ -113,7 +112,7 @@ const addressesOfCountry = addressesAt("stats-country", "country = {country:Stri
 
 type Found = z.output<(typeof addressesOfNetwork)["row"]>;
 
-export function registerAddressesByPlace(app: FastifyInstance, deps: StatsDeps): void {
+export function registerAddressesByPlace(app: FastifyInstance, deps: AskedDeps): void {
   const answer = createSharedAnswers<Found>(app);
   const toListed = ({ latest, total_ips }: Found) => ({
     ips: latest.map(([last, address]) => ({ ip: address, last_seen: formatTimestamp(last) })),

@@ -1,3 +1,4 @@
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, formatTimestamp, retentionStart, type Window } from "@noisefloor/domain/time/window.ts";
 import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
@@ -8,6 +9,7 @@ import { DAYS, LIMIT } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 
 export type AskedDeps = {
+  readonly read: Read;
   readonly authenticate: Authenticate;
   readonly retentionDays: () => number;
   readonly now: () => number;

@@ -4,15 +4,14 @@ import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { FIRST_SEEN_COST } from "../costs.ts";
 import { daysBack, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { count, ip, timestamp } from "../wire.ts";
-import { readLimited, toMetadata, toQuestion } from "./asked.ts";
+import { type AskedDeps, readLimited, toMetadata, toQuestion } from "./asked.ts";
 import { latestAddresses, latestOf, latestOfShards } from "./latest-addresses.ts";
 import { EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
-import type { StatsDeps } from "./route.ts";
 import { readStoredSpan, type StoredSpan, storedSpanShape, toStoredSpan } from "./stored-hours.ts";
 
 /** Of more days than these, most addresses are new, as scanners change theirs. */
@@ -68,7 +67,7 @@ const firstSeenSince = defineQuery({
 
 type Found = z.output<(typeof firstSeenSince)["row"]> & { readonly stored: StoredSpan };
 
-export function registerFirstSeen(app: FastifyInstance, deps: StatsDeps): void {
+export function registerFirstSeen(app: FastifyInstance, deps: AskedDeps): void {
   const answer = createSharedAnswers<Found>(app);
   registerOperation(app, getFirstSeen, async (request, _reply, { signal }) => {
     const asked = readLimited(request, deps, FIRST_SEEN_DAYS);

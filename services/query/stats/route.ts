@@ -5,11 +5,10 @@ import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import { countPerBucket } from "../activity/queries.ts";
-import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { countryName } from "../address/response.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { getAddressesOfCountry, getAddressesOfNetwork, registerAddressesByPlace } from "./addresses-by-place.ts";
 import { type Asked, type AskedDeps, readAsked, readLimited, toMetadata, toQuestion } from "./asked.ts";
-import { type ClassificationsDeps, classifySeen } from "./classifications.ts";
 import { getFirstSeen, registerFirstSeen } from "./first-seen.ts";
 import {
   getStatsByClassification,
@@ -21,9 +20,9 @@ import {
   OBSERVATIONS_DAYS,
 } from "./operations.ts";
 import { countByCountry, countByNetwork, countObservations } from "./queries.ts";
-import { countAllSeen } from "./total.ts";
+import { classifySeen, countAllSeen, type SeenDeps } from "./seen-addresses.ts";
 
-export type StatsDeps = ClassificationsDeps & AskedDeps;
+export type StatsDeps = AskedDeps & SeenDeps;
 
 const HOUR_SECONDS = 3_600;
 

@@ -12,13 +12,13 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { createSharedAnswers } from "../activity/shared-runs.ts";
-import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
+import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import type { Authenticate } from "../auth.ts";
 import { SUMMARY_COST } from "../costs.ts";
 import { LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { readStoredSpan, type StoredSpan, storedSpanShape, toStoredSpan } from "../stats/stored-hours.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
 import { count, NOT_ENTITLED, timestamp } from "../wire.ts";

@@ -9,7 +9,8 @@ import { type Parameter, readParameter, readPath } from "@noisefloor/http/parame
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { firstSeen } from "../address/details-query.ts";
-import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
+import { refreshOutdated } from "../address/lookup-caches.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";

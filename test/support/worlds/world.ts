@@ -19,7 +19,7 @@ import { requestDeadLetter } from "@noisefloor/ingest/sources/http/dead-letters.
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import type { Sink } from "@noisefloor/ingest/store/sink.ts";
-import type { LookupCaches } from "@noisefloor/query/address/store-lookup.ts";
+import type { LookupCaches } from "@noisefloor/query/address/lookup-caches.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createSharedRuns } from "./shared-runs.ts";
+import { createSharedRuns } from "./shared-answers.ts";
 
 /** Work that ends when the test says so. */
 function controlled() {

@@ -1,0 +1,94 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
+import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
+import { askIndex } from "../address-index/ask-index.ts";
+import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { countBySeverity, countSeen } from "./queries.ts";
+
+export type SeenDeps = LookupCaches & {
+  readonly read: Read;
+  readonly catalogue: Pick<TagCatalogue, "all">;
+  /** Has the addresses of the global dataset: about these alone no query is needed. */
+  readonly index?: AddressIndex | undefined;
+};
+
+/** Milliseconds: from when on an address counts. */
+export type SeenQuery = { readonly scopes: Scope[]; readonly from: number };
+
+export type Classified = Record<Classification, number>;
+
+/** The number of distinct addresses seen since a time. */
+export async function countAllSeen(
+  { scopes, from }: SeenQuery,
+  { read, index }: SeenDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  let addresses = 0;
+  const isCounted = await visitSeen({ scopes, from }, index, () => void addresses++, signal);
+  return isCounted ? addresses : onlyRow(countSeen, await read(countSeen, { scopes, from }, signal)).active_ips;
+}
+
+/** The same by classification. @param query `since`: milliseconds, from when on tags count. */
+export async function classifySeen(
+  query: SeenQuery & { readonly since: number },
+  deps: SeenDeps,
+  signal: AbortSignal,
+): Promise<Classified> {
+  await refreshOutdated(deps);
+  const { actor, hasActors } = deps.networks.current();
+  const counts = noneYet();
+  const count = (address: number, severity: number) => {
+    counts[hasActors && actor(address) !== undefined ? "benign" : classificationOf(severity)]++;
+  };
+  return (await visitSeen(query, deps.index, count, signal)) ? counts : countInStore(query, deps, signal);
+}
+
+/** Calls back with each address and its severity. @returns whether the index has them all; without it, they do not count. */
+async function visitSeen(
+  { scopes, from }: SeenQuery,
+  index: AddressIndex | undefined,
+  visitor: (address: number, severity: number) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const visited = await askIndex(isGlobalOnly(scopes) ? index : undefined, async (current) => {
+    for (const _step of current.visit(from, visitor)) {
+      signal.throwIfAborted();
+      await ownTurn();
+    }
+    return true;
+  });
+  return visited ?? false;
+}
+
+async function countInStore(
+  query: SeenQuery & { readonly since: number },
+  { read, catalogue }: SeenDeps,
+  signal: AbortSignal,
+): Promise<Classified> {
+  const idsOf = (wanted: Classification) =>
+    catalogue.all().flatMap(({ id, intention }) => (intention === wanted ? [id] : []));
+  const params = {
+    ...query,
+    benign: idsOf("benign"),
+    unknown: idsOf("unknown"),
+    suspicious: idsOf("suspicious"),
+    malicious: idsOf("malicious"),
+  };
+  const counts = noneYet();
+  for (const { severity, active_ips } of await read(countBySeverity, params, signal)) {
+    counts[severity < 0 ? "benign" : classificationOf(severity)] += active_ips;
+  }
+  return counts;
+}
+
+/** @param severity from 1; 0 without tags. */
+function classificationOf(severity: number): Classification {
+  return INTENTIONS[severity - 1] ?? "unknown";
+}
+
+function noneYet(): Classified {
+  return { benign: 0, unknown: 0, suspicious: 0, malicious: 0 };
+}
