@@ -5,7 +5,7 @@ import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
-import type { MaxInProcess } from "./activity/count-in-process.ts";
+import type { MaxInProcess } from "./activity/count.ts";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
 import type { LookupCaches } from "./address/lookup-caches.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";

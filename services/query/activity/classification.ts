@@ -1,24 +1,28 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
+import { defineQuery, onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
+import {
+  ADDRESS_TAGS,
+  NETWORK_GENERATIONS,
+  NETWORK_RANGES,
+  SCOPE_TAGS,
+} from "@noisefloor/clickhouse/client/table-names.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import { z } from "zod";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
+import { askIndex } from "../address-index/ask-index.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";
-import {
-  countAddresses,
-  countByClassification,
-  listAddresses,
-  worstInOtherDatasets,
-} from "./classification-queries.ts";
+import { IN_SCOPES } from "../scope-sql.ts";
+import { ACTIVE, blocks, numberColumn, slice } from "./queries.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
-  /** Classifies addresses of the global dataset without a query. */
+  /** Has the severities of the addresses of the global dataset. */
   readonly index?: AddressIndex | undefined;
-  /** How many addresses of a tag are at most classified in this process, {@link MAX_LISTED} by default. */
+  /** Of a tag with more addresses, the store classifies them; {@link MAX_LISTED} by default. */
   readonly maxListed?: number | undefined;
 };
 
@@ -35,87 +39,138 @@ export type ClassificationQuery = {
   readonly since: number;
 };
 
-/** How to count the distinct addresses that a tag had in a slice. */
-export type ClassificationPlan = {
-  /** Set when every address must have this severity: a caller that knows their number need not count them. */
-  readonly sameForAll?: number;
-  /** For a caller that has the addresses already: up to `max` are classified in this process. */
-  readonly inMemory?: {
-    readonly max: number;
-    readonly count: (addresses: Uint32Array, read: Read) => Promise<CountsBySeverity>;
-    /** Counts more of them. */
-    readonly countMore: (read: Read) => Promise<CountsBySeverity>;
-  };
-  readonly count: (read: Read) => Promise<CountsBySeverity>;
-};
-
 /**
- * Chooses the cheapest exact way to count them. An address has the tag's own classification unless it has a worse tag,
- * too, or belongs to an actor.
+ * Counts the distinct addresses that a tag had in a slice by severity: its own, unless an address has a worse tag, too,
+ * or belongs to an actor. Where no address can have another severity, their number is enough. Else they are classified
+ * in this process; by the store where they are too many, or the index in memory is not up to date.
+ * @param known all of these addresses, for a caller that has them.
  */
-export async function planClassification(
+export async function classifyActive(
   query: ClassificationQuery,
+  known: Uint32Array | undefined,
   deps: ClassificationDeps,
-): Promise<ClassificationPlan> {
-  await refreshOutdated(deps);
-  const { id: tag, intention } = query.tag;
-  const slice = { tag, scopes: query.scopes, from: query.from, end: query.end, ...blocksOf(query) };
-  const own = INTENTIONS.indexOf(intention);
-  const worse = deps.catalogue.all().filter((other) => INTENTIONS.indexOf(other.intention) > own);
-  const { actor, hasActors } = deps.networks.current();
-  if (worse.length === 0 && !hasActors) {
-    return {
-      sameForAll: own,
-      count: async (read) => new Map([[own, onlyRow(countAddresses, await read(countAddresses, slice)).addresses]]),
-    };
-  }
-  const ofWorse = {
-    ...slice,
-    since: query.since,
-    worse: worse.map(({ id }) => id),
-    severities: worse.map((other) => INTENTIONS.indexOf(other.intention)),
-  };
-  const countInStore = async (read: Read) => {
-    const rows = await read(countByClassification, { ...ofWorse, own });
-    return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
-  };
-  const index = deps.index?.isCurrent() ? deps.index : undefined;
-  const needsIndex = worse.length > 0 && query.scopes.some(isGlobal);
-  const needsOthers = worse.length > 0 && !query.scopes.every(isGlobal);
-  if (needsIndex && index === undefined) return { count: countInStore };
-  const { maxListed: max = MAX_LISTED } = deps;
-  const readWorst = async (read: Read): Promise<WorstSeverities[]> => [
-    ...(needsIndex && index !== undefined ? [index] : []),
-    ...(needsOthers ? [await tabulate(await read(worstInOtherDatasets(max), ofWorse))] : []),
-  ];
-  const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
-  const countInMemory = (blocks: readonly Uint32Array[], worst: readonly WorstSeverities[]) =>
-    countBySeverity(blocks, { own, since: query.since, worst, isOfActor });
-  return {
-    inMemory: {
-      max,
-      count: async (addresses, read) => countInMemory([addresses], await readWorst(read)),
-      countMore: countInStore,
-    },
-    count: async (read) => {
-      const [rows, worst] = await Promise.all([read(listAddresses(max + 1), slice), readWorst(read)]);
-      const blocks = rows.map(({ source_ip }) => source_ip);
-      const total = blocks.reduce((sum, { length }) => sum + length, 0);
-      return total > max ? countInStore(read) : countInMemory(blocks, worst);
-    },
-  };
-}
-
-/** The number of distinct addresses of a whole slice, and these, unless there are more than are classified in memory. */
-type Whole = { readonly total: number; readonly addresses: Uint32Array };
-
-/** Counts by severity the addresses of a slice that have been counted and perhaps listed. */
-export async function classifyWhole(
-  { total, addresses }: Whole,
-  { sameForAll, inMemory, count }: ClassificationPlan,
   read: Read,
 ): Promise<CountsBySeverity> {
-  if (sameForAll !== undefined) return new Map([[sameForAll, total]]);
-  if (inMemory === undefined) return count(read);
-  return total > inMemory.max ? inMemory.countMore(read) : inMemory.count(addresses, read);
+  await refreshOutdated(deps);
+  const { since, scopes } = query;
+  const active = { tag: query.tag.id, scopes, from: query.from, end: query.end, ...blocksOf(query) };
+  const own = INTENTIONS.indexOf(query.tag.intention);
+  const worseTags = deps.catalogue.all().filter(({ intention }) => INTENTIONS.indexOf(intention) > own);
+  const { actor, hasActors } = deps.networks.current();
+  if (worseTags.length === 0 && !hasActors) {
+    return new Map([[own, known?.length ?? onlyRow(countAddresses, await read(countAddresses, active)).addresses]]);
+  }
+
+  const { maxListed = MAX_LISTED } = deps;
+  const ofWorse = {
+    ...active,
+    since,
+    worse: worseTags.map(({ id }) => id),
+    severities: worseTags.map(({ intention }) => INTENTIONS.indexOf(intention)),
+  };
+  const needsIndex = worseTags.length > 0 && scopes.some(isGlobal);
+  const needsOthers = worseTags.length > 0 && !scopes.every(isGlobal);
+  const countHere = async (indexed: readonly WorstSeverities[]): Promise<CountsBySeverity | undefined> => {
+    const [listed, others] = await Promise.all([
+      known === undefined ? read(listAddresses(maxListed + 1), active) : [{ source_ip: known }],
+      needsOthers ? read(worstInOtherDatasets(maxListed), ofWorse) : [],
+    ]);
+    const addresses = listed.map(({ source_ip }) => source_ip);
+    if (addresses.reduce((sum, { length }) => sum + length, 0) > maxListed) return undefined;
+    const worst = needsOthers ? [...indexed, await tabulate(others)] : indexed;
+    const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
+    return countBySeverity(addresses, { own, since, worst, isOfActor });
+  };
+  const counted = needsIndex ? await askIndex(deps.index, (index) => countHere([index])) : await countHere([]);
+  if (counted !== undefined) return counted;
+  const rows = await read(countByClassification, { ...ofWorse, own });
+  return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
 }
+
+/** The number of distinct addresses of the whole slice. */
+export const countAddresses = defineQuery({
+  name: "tag-activity-total",
+  sql: `SELECT uniqExact(source_ip) AS addresses FROM (${ACTIVE})`,
+  shards: { merge: (shards) => `SELECT sum(addresses) AS addresses FROM ${shards}` },
+  params: z.object({ ...slice, ...blocks }),
+  row: z.object({ addresses: z.int() }),
+});
+
+/** The same addresses, up to `max` of them. */
+export const listAddresses = (max: number) => {
+  const distinct = (rows: string) => `SELECT DISTINCT source_ip FROM ${rows} LIMIT ${max}`;
+  return defineQuery({
+    name: "tag-activity-addresses",
+    sql: distinct(`(${ACTIVE})`),
+    shards: { merge: distinct },
+    params: z.object({ ...slice, ...blocks }),
+    row: z.object({ source_ip: numberColumn }),
+    format: "Native",
+  });
+};
+
+/** Tags that are worse than the one that is asked for, their severities, and since when they count, in milliseconds. */
+const worse = {
+  worse: z.array(z.string()).readonly(),
+  severities: z.array(z.int()).readonly(),
+  since: z.int(),
+};
+const IS_WORSE = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND tag_id IN {worse:Array(UUID)}`;
+const SEVERITY = "{severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)]";
+
+/** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
+const MAX_INDEXED_ADDRESSES = 1_000;
+const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
+
+/**
+ * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes
+ * since `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose
+ * severity is `own`, so only worse tags are looked for.
+ */
+export const countByClassification = defineQuery({
+  name: "tag-activity-classification",
+  sql: `
+    WITH active AS (${ACTIVE})
+    SELECT severity, count() AS addresses FROM (
+      SELECT if(address.number <= actor.last, 0, address.worst) AS severity
+      FROM (
+        SELECT 1 AS one, toUInt32(source_ip) AS number, max(severity) AS worst
+        FROM (
+          SELECT source_ip, {own:Int8} AS severity FROM active
+          UNION ALL
+          SELECT source_ip, ${SEVERITY} AS severity FROM ${ADDRESS_TAGS}
+          WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
+        ) GROUP BY source_ip
+      ) AS address
+      ASOF LEFT JOIN (
+        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first
+    ) GROUP BY severity
+    SETTINGS ${INDEX_FOR_FEW}`,
+  shards: {
+    merge: (shards) => `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`,
+  },
+  params: z.object({ ...slice, ...blocks, ...worse, own: z.int() }),
+  row: z.object({ severity: z.int(), addresses: z.int() }),
+});
+
+const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });
+
+/**
+ * The worst of them that each address of the slice had in the scopes but for the global dataset, whose severities the
+ * index in memory has; those of up to `max` addresses.
+ */
+export const worstInOtherDatasets = (max: number) => {
+  // The table's key cannot say which of the tags' addresses are among them.
+  const limited = (sql: string) => `${sql} LIMIT ${max} SETTINGS use_index_for_in_with_subqueries = 0`;
+  return defineQuery({
+    name: "tag-activity-severities",
+    sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM ${SCOPE_TAGS}
+      WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
+    shards: { merge: (shards) => limited(`SELECT source_ip, severity FROM ${shards}`) },
+    params: z.object({ ...slice, ...blocks, ...worse }),
+    row: addressSeverity,
+    format: "Native",
+  });
+};

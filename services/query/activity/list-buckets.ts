@@ -5,7 +5,7 @@ import { createRowCounter } from "../address-sets/count-rows.ts";
 import { blockHoursOf } from "../address-sets/hour-blocks.ts";
 import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import { inOrder } from "../in-order.ts";
-import { countBuckets, type Grid } from "./count-buckets.ts";
+import { countInStore, type Grid } from "./count.ts";
 import { readRowsUpTo } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
@@ -33,26 +33,23 @@ export async function* listBuckets(
   counts: Uint32Array,
   read: Read,
 ): AsyncGenerator<ActivityBucket, void, void> {
-  const groups = Array.from({ length: Math.ceil(windows.length / BUCKETS_PER_QUERY) }, (_, group) => {
-    const first = group * BUCKETS_PER_QUERY;
-    return { first, end: Math.min(windows.length, first + BUCKETS_PER_QUERY) };
-  });
-  const listGroup = async ({ first, end }: { readonly first: number; readonly end: number }) => {
+  const firsts = Array.from(
+    { length: Math.ceil(grid.buckets / BUCKETS_PER_QUERY) },
+    (_, group) => group * BUCKETS_PER_QUERY,
+  );
+  const listFrom = async (first: number) => {
+    const buckets = Math.min(grid.buckets - first, BUCKETS_PER_QUERY);
     const start = grid.start + first * grid.width;
-    const part = {
-      ...grid,
-      start,
-      from: Math.max(grid.from, start),
-      end: Math.min(grid.end, grid.start + end * grid.width),
-    };
-    const listed = await listCounted(part, counts.subarray(first, end), read);
-    return windows.slice(first, end).map((window, bucket) => ({
+    const from = Math.max(grid.from, start);
+    const group = { ...grid, start, buckets, from, end: Math.min(grid.end, start + buckets * grid.width) };
+    const listed = await listCounted(group, counts.subarray(first, first + buckets), read);
+    return windows.slice(first, first + buckets).map((window, bucket) => ({
       ...window,
       activeIps: listed.counts[bucket] ?? 0,
       ips: listed.lists[bucket] ?? NO_IPS,
     }));
   };
-  for await (const buckets of inOrder(groups, QUERIES_IN_PARALLEL, listGroup)) yield* buckets;
+  for await (const buckets of inOrder(firsts, QUERIES_IN_PARALLEL, listFrom)) yield* buckets;
 }
 
 const NO_IPS = new Uint32Array();
@@ -62,7 +59,7 @@ async function listCounted(grid: Grid, counted: Uint32Array, read: Read) {
   let counts = counted;
   for (let wanted = MAX_IPS_PER_BUCKET; ; wanted *= 2) {
     const thresholds = counts.map((count) => thresholdFor(wanted, count));
-    const counter = createRowCounter(grid, counts.length, Number.POSITIVE_INFINITY);
+    const counter = createRowCounter(grid, grid.buckets, Number.POSITIVE_INFINITY);
     const { tag, scopes, from, end } = grid;
     const params = { tag, scopes, from, end, ...thresholdsByHour(grid, thresholds) };
     await read({ ...readRowsUpTo(scopes.length), onBlock: counter.add }, params);
@@ -81,7 +78,7 @@ async function listCounted(grid: Grid, counted: Uint32Array, read: Read) {
       );
       return { counts: settled, lists };
     }
-    counts = await countBuckets(grid, counts.length, read);
+    counts = await countInStore(grid, read);
   }
 }
 

@@ -110,16 +110,16 @@ const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, ho
 
 /**
  * The rows of the blocks that a slice touches; hours outside of it are among theirs.
- * @param most the server refuses a slice of more rows before it reads any. It counts those of all granules that it
+ * @param maxRows the server refuses a slice of more rows before it reads any. It counts those of all granules that it
  *   would have to read.
  * @param scopes how many there are.
  */
-export const readRows = ({ most, scopes }: { readonly most: number; readonly scopes: number }) => {
+export const readRows = ({ maxRows, scopes }: { readonly maxRows: number; readonly scopes: number }) => {
   const rows = `SELECT source_ip, start, hours FROM ${TAG_ADDRESSES}
     WHERE ${inBlocksOfHours(inSeries(scopes))}`;
   // The rows are few: to start a second thread for the index takes longer than to do its part.
   const limited = (sql: string) =>
-    `${sql} SETTINGS max_rows_to_read = ${most}, read_overflow_mode = 'throw', max_threads_for_indexes = 1,
+    `${sql} SETTINGS max_rows_to_read = ${maxRows}, read_overflow_mode = 'throw', max_threads_for_indexes = 1,
       ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-rows",

@@ -6,11 +6,9 @@ import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisef
 import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import type { CountsBySeverity } from "../address-sets/severities.ts";
 import { awaitedLater } from "../awaited-later.ts";
-import { type ClassificationDeps, classifyWhole, planClassification } from "./classification.ts";
-import { areWide, countBuckets } from "./count-buckets.ts";
-import { countInProcess, MAX_IN_PROCESS, type MaxInProcess } from "./count-in-process.ts";
+import { type ClassificationDeps, classifyActive } from "./classification.ts";
+import { areWide, countInStore, countRows, MAX_IN_PROCESS, type MaxInProcess } from "./count.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
-import type { Refusals } from "./refusals.ts";
 
 export type ActivityQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;
@@ -21,7 +19,7 @@ export type ActivityQuery = {
 };
 
 export type Activity = {
-  /** How it is read; see {@link readTagActivity}. */
+  /** How its buckets are counted; see {@link readTagActivity}. */
   readonly way: "rows" | "bits" | "sets";
   /** Ascending. */
   readonly buckets: AsyncIterable<ActivityBucket>;
@@ -32,12 +30,11 @@ export type Activity = {
 export type ActivityTotals = {
   /** Distinct addresses in the window. */
   readonly totalIps: number;
-  /** The same number by the classification of the addresses; without the classifications of none. */
+  /** The same number by the classification of the addresses, without those that no address has. */
   readonly byClassification: Partial<Record<Classification, number>>;
 };
 
 export type ActivityDeps = ClassificationDeps & {
-  readonly refusals: Refusals;
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
@@ -50,7 +47,8 @@ export type ActivityDeps = ClassificationDeps & {
  * - `rows`: the rows of a small tag are read, and counted and listed in this process.
  * - `bits`: the store counts wide buckets by the bits of each address.
  * - `sets`: the store merges the sets of the hours of narrow buckets.
- * With `bits` and `sets`, lists come from the rows under a hash threshold, and the totals are counted meanwhile.
+ * With `bits` and `sets`, lists come from the rows under a hash threshold, and the totals are counted meanwhile. For how
+ * all addresses are classified see {@link classifyActive}.
  */
 export async function readTagActivity(
   query: ActivityQuery,
@@ -58,33 +56,33 @@ export async function readTagActivity(
   signal: AbortSignal,
 ): Promise<Activity> {
   const since = retentionStart(deps.now(), deps.retentionDays());
-  const slice = {
+  const windows = tile(query.window, query.widthHours);
+  const grid = {
     tag: query.tag.id,
     scopes: [...query.scopes],
     from: Math.max(query.window.start, floorToHour(since)) / 1_000,
     end: query.window.end / 1_000,
+    start: query.window.start / 1_000,
+    width: (query.widthHours * HOUR_MS) / 1_000,
+    buckets: windows.length,
   };
-  const windows = tile(query.window, query.widthHours);
-  const grid = { ...slice, start: query.window.start / 1_000, width: (query.widthHours * HOUR_MS) / 1_000 };
   const read: Read = (definition, params) => deps.read(definition, params, signal);
+  const classify = async (known?: Uint32Array) =>
+    totalsOf(await classifyActive({ ...grid, tag: query.tag, since }, known, deps, read));
 
-  const plan = await planClassification({ ...slice, tag: query.tag, since }, deps);
-  const { maxInProcess: max = MAX_IN_PROCESS, refusals } = deps;
-  const counted = await countInProcess(grid, windows.length, { max, refusals }, read);
+  const counted = await countRows(grid, deps.maxInProcess ?? MAX_IN_PROCESS, read);
   if (counted !== undefined) {
-    const { bits, counts } = counted;
-    const { addresses } = bits;
-    const bySeverity = await classifyWhole({ total: addresses.length, addresses }, plan, read);
-    const lists = query.includeIps ? await listByBucket(bits, counts, MAX_IPS_PER_BUCKET) : [];
-    return { way: "rows", buckets: toBuckets(windows, counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
+    const totals = awaitedLater(classify(counted.bits.addresses));
+    const lists = query.includeIps ? await listByBucket(counted.bits, counted.counts, MAX_IPS_PER_BUCKET) : [];
+    return { way: "rows", buckets: toBuckets(windows, counted.counts, lists), totals };
   }
-  const counting = awaitedLater(countBuckets(grid, windows.length, read));
-  const totals = awaitedLater(plan.count(read).then(totalsOf));
+  const counting = awaitedLater(countInStore(grid, read));
+  const totals = awaitedLater(classify());
   const buckets = async function* () {
     const counts = await counting;
     yield* query.includeIps ? listBuckets(windows, grid, counts, read) : toBuckets(windows, counts, []);
   };
-  return { way: areWide(grid, windows.length) ? "bits" : "sets", buckets: buckets(), totals };
+  return { way: areWide(grid) ? "bits" : "sets", buckets: buckets(), totals };
 }
 
 function totalsOf(bySeverity: CountsBySeverity): ActivityTotals {

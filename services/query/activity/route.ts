@@ -31,7 +31,6 @@ import {
   type ActivityTotals,
   readTagActivity,
 } from "./read-activity.ts";
-import { createRefusals } from "./refusals.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).or(slugSchema),
@@ -142,13 +141,12 @@ export const getTagActivity = defineOperation({
   },
 });
 
-export type TagActivityDeps = Omit<ActivityDeps, "refusals"> & {
+export type TagActivityDeps = ActivityDeps & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
 };
 
-export function registerTagActivity(app: FastifyInstance, options: TagActivityDeps): void {
-  const deps = { ...options, refusals: createRefusals(options.now) };
+export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
   const answer = createSharedAnswers<SerializedActivity>(app);
   registerOperation(app, getTagActivity, async (request, reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);

@@ -1,5 +1,5 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import type { MaxInProcess } from "@noisefloor/query/activity/count-in-process.ts";
+import type { MaxInProcess } from "@noisefloor/query/activity/count.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
