@@ -9,7 +9,6 @@ import {
   MAX_WIDTH_HOURS,
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
-import { type JsonArray, JsonBytes, type ToJsonArray } from "@noisefloor/http/answer-body.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -21,16 +20,10 @@ import { activityCost } from "../costs.ts";
 import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
-import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
-import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
-import { maxJsonBytes, writeJson } from "./listed-addresses.ts";
-import {
-  type Activity,
-  type ActivityDeps,
-  type ActivityQuery,
-  type ActivityTotals,
-  readTagActivity,
-} from "./read-activity.ts";
+import { classification, count, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
+import { MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
+import type { ActivityDeps, ActivityQuery } from "./read-activity.ts";
+import { bucketSchema, type SerializedActivity, serializeActivity } from "./response.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).or(slugSchema),
@@ -50,24 +43,6 @@ const GRANULARITY: Parameter<number> = {
   describedBy: "input",
   example: "24h",
 };
-
-const bucketSchema = z
-  .strictObject({
-    start: timestamp,
-    end: timestamp,
-    include_start: z.literal(true),
-    include_end: z.literal(false),
-    timestamp: timestamp.describe("The same as `start`."),
-    active_ips: count.describe("Distinct addresses, exactly."),
-    ips: z
-      .array(ip)
-      .max(MAX_IPS_PER_BUCKET)
-      .optional()
-      .describe(
-        "All addresses, ascending; where there are more than the cap, a uniform sample that is the same each time.",
-      ),
-  })
-  .meta({ id: "ActivityBucket" });
 
 const responseSchema = z
   .strictObject({
@@ -196,65 +171,7 @@ function findTag(reference: string, catalogue: TagCatalogue): CataloguedTag | un
 
 const IPS_INCLUDED = { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET } as const;
 
-type SerializedActivity = ActivityTotals & {
-  readonly way: Activity["way"];
-  readonly buckets: JsonArray<WireBucket>;
-  /** Whether any bucket lists a sample. */
-  readonly isTruncated: boolean;
-};
-
-async function serializeActivity(
-  query: ActivityQuery,
-  deps: ActivityDeps,
-  toJsonArray: ToJsonArray,
-  signal: AbortSignal,
-): Promise<SerializedActivity> {
-  // Buckets and totals are read at once: when one fails, the other is not needed.
-  const failed = new AbortController();
-  const needed = AbortSignal.any([signal, failed.signal]);
-  let isTruncated = false;
-  const toWire = async function* (buckets: AsyncIterable<ActivityBucket>) {
-    for await (const bucket of buckets) {
-      isTruncated ||= bucket.activeIps > bucket.ips.length;
-      yield query.includeIps ? toListedBucket(bucket) : toBucket(bucket);
-    }
-  };
-  try {
-    const { way, buckets, totals } = await readTagActivity(query, deps, needed);
-    const [array, counted] = await Promise.all([toJsonArray<WireBucket>(toWire(buckets), needed), totals]);
-    return { ...counted, way, buckets: array, isTruncated };
-  } catch (error) {
-    failed.abort(error);
-    throw error;
-  }
-}
-
 function costOf({ window, widthHours, includeIps }: ActivityQuery): number {
   const hours = (window.end - window.start) / HOUR_MS;
   return activityCost({ days: hours / 24, buckets: Math.ceil(hours / widthHours), includeIps });
-}
-
-type WireBucket = z.input<typeof bucketSchema>;
-
-const CLOSING_BRACE = 0x7d;
-
-/** Its addresses are most of the answer. */
-function toListedBucket(bucket: ActivityBucket): JsonBytes<WireBucket> {
-  const head = `${JSON.stringify(toBucket(bucket)).slice(0, -1)},"ips":`;
-  return new JsonBytes(head.length + maxJsonBytes(bucket.ips.length) + 1, (memory, start) => {
-    const end = writeJson(bucket.ips, memory, start + memory.write(head, start, "latin1"));
-    memory[end] = CLOSING_BRACE;
-    return end + 1;
-  });
-}
-
-function toBucket(bucket: ActivityBucket): WireBucket {
-  return {
-    start: formatTimestamp(bucket.start),
-    end: formatTimestamp(bucket.end),
-    include_start: true,
-    include_end: false,
-    timestamp: formatTimestamp(bucket.start),
-    active_ips: bucket.activeIps,
-  };
 }

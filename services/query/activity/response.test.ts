@@ -1,7 +1,7 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { maxJsonBytes, writeJson } from "./listed-addresses.ts";
+import { maxJsonBytes, writeJson } from "./response.ts";
 
 test("addresses are written as the JSON of their texts, within the memory that is said to be needed", () => {
   const addresses = fc.array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), { maxLength: 50 });
