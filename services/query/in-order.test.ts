@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inOrder } from "./in-order.ts";
+import { inOrder, oneAhead } from "./in-order.ts";
 
 /** Logs its beginning and its end, which comes after so many turns. */
 const logged = (log: string[], turns: (item: number) => number) => async (item: number) => {
@@ -20,7 +20,7 @@ test("results come in the order of the items, whichever is ready first", async (
   expect(results).toEqual([5, 1, 3, 0, 2]);
 });
 
-test("so many are worked on at once, and the next begins before a result is handed out", async () => {
+test("up to the given number are worked on at a time, and the next begins before a result is handed out", async () => {
   const log: string[] = [];
   for await (const result of inOrder(
     [1, 2, 3, 4],
@@ -52,4 +52,37 @@ test("an error reaches the caller after the results before it, and nothing begin
 
 test("without items there are no results", async () => {
   for await (const _result of inOrder([], 2, async () => {})) expect.unreachable();
+});
+
+async function* counted(numbers: readonly number[], log: string[], failing?: number): AsyncGenerator<number> {
+  for (const number of numbers) {
+    log.push(`start ${number}`);
+    await Promise.resolve();
+    if (number === failing) throw new Error(`number ${number}`);
+    yield number;
+  }
+}
+
+test("a generator's results come in order, the next one begins before a result is handled, and never two at once", async () => {
+  const log: string[] = [];
+  for await (const result of oneAhead(counted([1, 2, 3], log))) {
+    log.push(`got ${result}`);
+    await new Promise((settle) => setImmediate(settle));
+  }
+  expect(log).toEqual(["start 1", "start 2", "got 1", "start 3", "got 2", "got 3"]);
+});
+
+test("a generator's error reaches the caller after the results before it, and nothing after it begins", async () => {
+  const log: string[] = [];
+  const seen: number[] = [];
+  const read = async () => {
+    for await (const result of oneAhead(counted([1, 2, 3, 4], log, 2))) seen.push(result);
+  };
+  await expect(read()).rejects.toThrow("number 2");
+  expect(seen).toEqual([1]);
+  expect(log).not.toContain("start 3");
+});
+
+test("a generator without results yields none", async () => {
+  for await (const _result of oneAhead(counted([], []))) expect.unreachable();
 });

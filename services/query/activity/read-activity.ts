@@ -5,7 +5,7 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import type { CountsBySeverity } from "../address-sets/severities.ts";
-import { awaitedLater } from "../awaited-later.ts";
+import { awaitedLater } from "../in-order.ts";
 import { type ClassificationDeps, classifyActive } from "./classification.ts";
 import { areWide, countInStore, countRows, MAX_IN_PROCESS, type MaxInProcess } from "./count.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";

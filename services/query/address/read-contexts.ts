@@ -1,7 +1,7 @@
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FindInMemory } from "../address-index/memory-lookup.ts";
-import { oneAhead } from "../one-ahead.ts";
+import { oneAhead } from "../in-order.ts";
 import type { AddressDetails } from "./details-query.ts";
 import { detailsInParts, readDetails, readDetailsOfMany } from "./read-details.ts";
 import type { AddressRecord, AddressSummary } from "./records.ts";
