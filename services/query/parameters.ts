@@ -1,8 +1,22 @@
 import { isIPv6 } from "node:net";
-import { parseScopes, type RequestedScopes } from "@noisefloor/domain/access/scope.ts";
+import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import {
+  authorizeScopes,
+  parseScopes,
+  type RequestedScopes,
+  type Scope,
+  type ScopedOperation,
+} from "@noisefloor/domain/access/scope.ts";
 import { isIpv4, isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
-import { type Parameter, type PathParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import {
+  type Parameter,
+  type PathParameter,
+  type RawQuery,
+  readParameter,
+  wholeNumber,
+} from "@noisefloor/http/parameters.ts";
 import { z } from "zod";
 
 export const NOT_ROUTABLE = "not routable: private, reserved and multicast addresses are no sources on the Internet";
@@ -58,3 +72,10 @@ export const WORKSPACE_LABELS: Parameter<RequestedScopes> = {
   describedBy: "input",
   example: "global,community",
 };
+
+/** The scopes of {@link WORKSPACE_LABELS} that the caller may read. @throws HttpError as the operation prescribes. */
+export function readScopes(operation: ScopedOperation, query: RawQuery, caller: Caller): Scope[] {
+  const scopes = authorizeScopes(operation, readParameter(query, WORKSPACE_LABELS), caller);
+  if (Array.isArray(scopes)) return scopes;
+  throw new HttpError(scopes.status, scopes.message);
+}

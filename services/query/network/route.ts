@@ -10,8 +10,7 @@ import type { LookupRow } from "../address/lookup-queries.ts";
 import { toRecord } from "../address/store-lookup.ts";
 import { STATS_COST } from "../costs.ts";
 import type { NoiseDeps } from "../noise/route.ts";
-import { ADDRESS, LIMIT, NOT_ROUTABLE } from "../parameters.ts";
-import { readScopes } from "../scopes.ts";
+import { ADDRESS, LIMIT, NOT_ROUTABLE, readScopes } from "../parameters.ts";
 import { getNetwork, LENGTH, NETWORK_ADDRESS } from "./operation.ts";
 import { countNetwork, listNetwork } from "./queries.ts";
 

@@ -9,7 +9,7 @@ import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Authenticate } from "../auth.ts";
 import { SENSORS_COST } from "../costs.ts";
-import { readScopes } from "../scopes.ts";
+import { readScopes } from "../parameters.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { readStoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { KEY_NEEDED, listSensors } from "./operation.ts";

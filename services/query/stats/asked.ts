@@ -5,8 +5,7 @@ import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/p
 import type { FastifyRequest } from "fastify";
 import type { Authenticate } from "../auth.ts";
 import { STATS_COST } from "../costs.ts";
-import { DAYS, LIMIT } from "../parameters.ts";
-import { readScopes } from "../scopes.ts";
+import { DAYS, LIMIT, readScopes } from "../parameters.ts";
 
 export type AskedDeps = {
   readonly read: Read;

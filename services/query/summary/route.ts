@@ -16,8 +16,7 @@ import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts"
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import type { Authenticate } from "../auth.ts";
 import { SUMMARY_COST } from "../costs.ts";
-import { LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
-import { readScopes } from "../scopes.ts";
+import { LIMIT, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { readStoredSpan, type StoredSpan, storedSpanShape, toStoredSpan } from "../stats/stored-hours.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";

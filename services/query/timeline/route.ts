@@ -13,9 +13,8 @@ import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
-import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
+import { ADDRESS, DAYS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { readScopes } from "../scopes.ts";
 import { count, date, ip, none, timestamp } from "../wire.ts";
 import {
   MAX_LABELED_BYTES,
