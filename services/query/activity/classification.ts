@@ -123,36 +123,48 @@ const MAX_INDEXED_ADDRESSES = 1_000;
 const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
 
 /**
- * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes
- * since `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose
- * severity is `own`, so only worse tags are looked for.
+ * SQL: how many addresses have each severity.
+ * @param worst SQL of distinct addresses, each as a `number` with its `worst` severity.
+ * @param benign the severity of the addresses of actors, whatever they did.
  */
-export const countByClassification = defineQuery({
-  name: "tag-activity-classification",
-  sql: `
-    WITH active AS (${ACTIVE})
+export function countPerSeverity(worst: string, benign: number): string {
+  return `
     SELECT severity, count() AS addresses FROM (
-      SELECT if(address.number <= actor.last, 0, address.worst) AS severity
-      FROM (
-        SELECT 1 AS one, toUInt32(source_ip) AS number, max(severity) AS worst
-        FROM (
-          SELECT source_ip, {own:Int8} AS severity FROM active
-          UNION ALL
-          SELECT source_ip, ${SEVERITY} AS severity FROM ${ADDRESS_TAGS}
-          WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
-        ) GROUP BY source_ip
-      ) AS address
+      SELECT if(address.number <= actor.last, ${benign}, address.worst) AS severity
+      FROM (SELECT 1 AS one, number, worst FROM (${worst})) AS address
       ASOF LEFT JOIN (
         SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
-    ) GROUP BY severity
-    SETTINGS ${INDEX_FOR_FEW}`,
-  shards: {
-    merge: (shards) => `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`,
-  },
+    ) GROUP BY severity`;
+}
+
+export const severityCount = z.object({ severity: z.int(), addresses: z.int() });
+
+/** An address is on one shard, so the shards' numbers of distinct addresses add up. */
+export function addUpSeverities(shards: string): string {
+  return `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`;
+}
+
+/**
+ * The same addresses by severity: the worst of all tags that an address had in these scopes since `since`
+ * (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose severity is `own`,
+ * so only worse tags are looked for.
+ */
+export const countByClassification = defineQuery({
+  name: "tag-activity-classification",
+  sql: `WITH active AS (${ACTIVE}) ${countPerSeverity(
+    `SELECT toUInt32(source_ip) AS number, max(severity) AS worst FROM (
+      SELECT source_ip, {own:Int8} AS severity FROM active
+      UNION ALL
+      SELECT source_ip, ${SEVERITY} AS severity FROM ${ADDRESS_TAGS}
+      WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
+    ) GROUP BY source_ip`,
+    0,
+  )} SETTINGS ${INDEX_FOR_FEW}`,
+  shards: { merge: addUpSeverities },
   params: z.object({ ...slice, ...blocks, ...worse, own: z.int() }),
-  row: z.object({ severity: z.int(), addresses: z.int() }),
+  row: severityCount,
 });
 
 const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });

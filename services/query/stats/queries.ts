@@ -1,12 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import {
-  ADDRESS_NETWORKS,
-  ADDRESS_TAGS,
-  NETWORK_GENERATIONS,
-  NETWORK_RANGES,
-  OBSERVATIONS,
-} from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_NETWORKS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
+import { addUpSeverities, countPerSeverity, severityCount } from "../activity/classification.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** Milliseconds since 1970 UTC. */
@@ -77,30 +72,21 @@ export const countByCountry = defineQuery({
 });
 
 /**
- * The same addresses by their worst severity since `since`, from 1; 0 without tags that are in the catalogue. Actors'
- * addresses are -1. Tags by intention, as the server compares each distinct value of the column once.
+ * The same addresses by their worst severity since `since`, from 1; 0 without tags that are in the catalogue. Tags by
+ * intention, as the server compares each distinct value of the column once.
  */
-export const countBySeverity = defineQuery({
+export const countSeenBySeverity = defineQuery({
   name: "stats-classifications",
-  sql: `
-    SELECT severity, count() AS active_ips FROM (
-      SELECT if(address.number <= actor.last, -1, address.worst) AS severity
-      FROM (
-        SELECT 1 AS one, toUInt32(source_ip) AS number, max(toInt8(multiIf(
-          tag_id IN {malicious:Array(UUID)}, 4, tag_id IN {suspicious:Array(UUID)}, 3,
-          tag_id IN {unknown:Array(UUID)}, 2, tag_id IN {benign:Array(UUID)}, 1, 0))) AS worst
-        FROM ${ADDRESS_TAGS}
-        WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-        GROUP BY source_ip HAVING max(${SEEN})
-      ) AS address
-      ASOF LEFT JOIN (
-        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
-      ) AS actor ON actor.one = address.one AND address.number >= actor.first
-    ) GROUP BY severity`,
-  shards: {
-    merge: (shards) => `SELECT severity, sum(active_ips) AS active_ips FROM ${shards} GROUP BY severity`,
-  },
+  sql: countPerSeverity(
+    `SELECT toUInt32(source_ip) AS number, max(toInt8(multiIf(
+        tag_id IN {malicious:Array(UUID)}, 4, tag_id IN {suspicious:Array(UUID)}, 3,
+        tag_id IN {unknown:Array(UUID)}, 2, tag_id IN {benign:Array(UUID)}, 1, 0))) AS worst
+      FROM ${ADDRESS_TAGS}
+      WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      GROUP BY source_ip HAVING max(${SEEN})`,
+    1,
+  ),
+  shards: { merge: addUpSeverities },
   params: z.object({
     ...sinceParams.shape,
     since,
@@ -109,5 +95,5 @@ export const countBySeverity = defineQuery({
     suspicious: z.array(z.string()).readonly(),
     malicious: z.array(z.string()).readonly(),
   }),
-  row: z.object({ severity: z.int(), active_ips: z.int() }),
+  row: severityCount,
 });

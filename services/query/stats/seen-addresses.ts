@@ -6,7 +6,7 @@ import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { askIndex } from "../address-index/ask-index.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
-import { countBySeverity, countSeen } from "./queries.ts";
+import { countSeen, countSeenBySeverity } from "./queries.ts";
 
 export type SeenDeps = LookupCaches & {
   readonly read: Read;
@@ -78,8 +78,8 @@ async function countInStore(
     malicious: idsOf("malicious"),
   };
   const counts = noneYet();
-  for (const { severity, active_ips } of await read(countBySeverity, params, signal)) {
-    counts[severity < 0 ? "benign" : classificationOf(severity)] += active_ips;
+  for (const { severity, addresses } of await read(countSeenBySeverity, params, signal)) {
+    counts[classificationOf(severity)] += addresses;
   }
   return counts;
 }
