@@ -36,11 +36,11 @@ import { getTimeline, registerTimeline } from "./timeline/route.ts";
 
 export type QueryDeps = {
   readonly read: Read;
-  /** A client of its own for lookups of single addresses, so that they do not queue behind larger queries. */
+  /** A client of its own for lookups of single addresses, so that they do not wait for larger queries. */
   readonly readSingle: Read;
   /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
-  /** The most addresses of a tag that are classified from memory. */
+  /** Of a tag with more addresses, the store classifies them. */
   readonly maxListed?: number;
   /** Of tags with more rows and addresses, the store counts the addresses. */
   readonly maxInProcess?: MaxInProcess;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inOrder, oneAhead } from "./in-order.ts";
 
-/** Logs its beginning and its end, which comes after so many turns. */
+/** Logs its beginning and its end, which comes after some turns. */
 const logged = (log: string[], turns: (item: number) => number) => async (item: number) => {
   log.push(`begin ${item}`);
   for (let turn = 0; turn < turns(item); turn++) await new Promise((settle) => setImmediate(settle));
@@ -28,8 +28,18 @@ test("up to the given number are worked on at a time, and the next begins before
     logged(log, () => 1),
   ))
     log.push(`got ${result}`);
-  const places = (...entries: string[]) => entries.map((entry) => log.indexOf(entry));
-  const inThisOrder = places("begin 1", "begin 2", "end 1", "begin 3", "got 1", "begin 4", "got 2", "got 3", "got 4");
+  const positions = (...entries: string[]) => entries.map((entry) => log.indexOf(entry));
+  const inThisOrder = positions(
+    "begin 1",
+    "begin 2",
+    "end 1",
+    "begin 3",
+    "got 1",
+    "begin 4",
+    "got 2",
+    "got 3",
+    "got 4",
+  );
   expect(inThisOrder).toEqual(inThisOrder.toSorted((one, other) => one - other));
   expect(log).toHaveLength(12);
 });
@@ -63,7 +73,7 @@ async function* counted(numbers: readonly number[], log: string[], failing?: num
   }
 }
 
-test("a generator's results come in order, the next one begins before a result is handled, and never two at once", async () => {
+test("a generator's results come in order, the next one begins before a result is handled, and never two at the same time", async () => {
   const log: string[] = [];
   for await (const result of oneAhead(counted([1, 2, 3], log))) {
     log.push(`got ${result}`);

@@ -31,7 +31,7 @@ export async function* inOrder<Item, Result>(
 
 /**
  * Yields what a generator yields. Each result is begun before the one before it is handed out, so that the store works
- * on it while the caller handles that one; a generator never works on two at once.
+ * on it while the caller handles that one; a generator never works on two of them at the same time.
  */
 export async function* oneAhead<T>(results: AsyncGenerator<T>): AsyncGenerator<T> {
   // A caller that ends early never awaits it.

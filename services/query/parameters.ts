@@ -49,7 +49,7 @@ export const daysBack = (maxDays: number) =>
   });
 export const DAYS = daysBack(MAX_DAYS);
 
-/** The most entries of a list. */
+/** How many entries a list may have. */
 export const MAX_LIMIT = 1_000;
 
 export const LIMIT = wholeNumber({

@@ -26,7 +26,7 @@ export type ClassificationDeps = LookupCaches & {
   readonly maxListed?: number | undefined;
 };
 
-/** Some ten megabytes on their way. */
+/** About ten megabytes in the format Native. */
 const MAX_LISTED = 2_000_000;
 
 export type ClassificationQuery = {
@@ -96,7 +96,7 @@ export const countAddresses = defineQuery({
   row: z.object({ addresses: z.int() }),
 });
 
-/** The same addresses, up to `max` of them. */
+/** The distinct addresses of the whole slice, up to `max` of them. */
 export const listAddresses = (max: number) => {
   const distinct = (rows: string) => `SELECT DISTINCT source_ip FROM ${rows} LIMIT ${max}`;
   return defineQuery({
@@ -109,7 +109,7 @@ export const listAddresses = (max: number) => {
   });
 };
 
-/** Tags that are worse than the one that is asked for, their severities, and since when they count, in milliseconds. */
+/** Tags that are worse than the requested one, their severities, and from when on they count, in milliseconds. */
 const worse = {
   worse: z.array(z.string()).readonly(),
   severities: z.array(z.int()).readonly(),
@@ -118,7 +118,7 @@ const worse = {
 const IS_WORSE = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND tag_id IN {worse:Array(UUID)}`;
 const SEVERITY = "{severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)]";
 
-/** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
+/** For more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
 const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
 
@@ -147,7 +147,7 @@ export function addUpSeverities(shards: string): string {
 }
 
 /**
- * The same addresses by severity: the worst of all tags that an address had in these scopes since `since`
+ * The distinct addresses of the whole slice by severity: the worst of all tags that an address had in these scopes since `since`
  * (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose severity is `own`,
  * so only worse tags are looked for.
  */
@@ -170,8 +170,8 @@ export const countByClassification = defineQuery({
 const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });
 
 /**
- * The worst of them that each address of the slice had in the scopes but for the global dataset, whose severities the
- * index in memory has; those of up to `max` addresses.
+ * The worst of these tags that each address of the slice had in the scopes, except the global dataset, whose severities
+ * the index in memory has. For up to `max` addresses.
  */
 export const worstInOtherDatasets = (max: number) => {
   // The table's key cannot say which of the tags' addresses are among them.

@@ -24,7 +24,7 @@ export type MaxInProcess = {
   readonly words: number;
 };
 
-/** Six megabytes on their way, 16 of bits, and tens of milliseconds. */
+/** Six megabytes of rows and 16 of bits, which take tens of milliseconds. */
 export const MAX_IN_PROCESS: MaxInProcess = { rows: 400_000, words: 2 ** 22 };
 
 /** The buckets' bits of each address, and the number of addresses of each bucket. */

@@ -11,7 +11,7 @@ import { readRowsUpTo } from "./queries.ts";
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
 
-/** Some 300,000 addresses at most, with eight words of bits each. */
+/** About 300,000 addresses, with eight words of bits each. */
 const BUCKETS_PER_QUERY = 256;
 const QUERIES_IN_PARALLEL = 2;
 

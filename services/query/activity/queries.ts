@@ -14,7 +14,7 @@ export const slice = {
   from: z.int(),
   end: z.int(),
 };
-/** And numbers their buckets; see {@link BUCKET}. */
+/** Selects them, and numbers their buckets; see {@link BUCKET}. */
 const grid = { ...slice, start: z.int(), width: z.int() };
 /** The blocks of hours of the slice: the start of the first, and for each the bits of its hours in the slice. */
 export const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
@@ -62,7 +62,7 @@ export const countPerBucket = (scopes: number) =>
 
 /** The bits of an address's buckets must fit into a UInt128. */
 export const MAX_WIDE_BUCKETS = 128;
-/** For so few a narrower number does, which takes less time. */
+/** Up to this many fit into a narrower number, which takes less time. */
 const MAX_BUCKETS_IN_64_BITS = 64;
 
 /** @param segments how many buckets a block may touch. */
@@ -76,7 +76,7 @@ function bitsPerAddress({ buckets, segments }: WideBuckets): string {
   const type = buckets <= MAX_BUCKETS_IN_64_BITS ? "UInt64" : "UInt128";
   const bits = Array.from(
     { length: segments },
-    (_, place) => `${2 ** place} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${place + 1}][block]) != 0)`,
+    (_, segment) => `${2 ** segment} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${segment + 1}][block]) != 0)`,
   );
   return `SELECT source_ip, groupBitOr(bitShiftLeft(to${type}(buckets), first_bucket)) AS bits
     FROM (
@@ -92,7 +92,7 @@ const bitParams = z.object({
   segments: z.array(z.array(z.bigint()).readonly()).readonly(),
 });
 
-/** The same for up to {@link MAX_WIDE_BUCKETS} buckets. */
+/** Distinct addresses per bucket by the bits of each address, for up to {@link MAX_WIDE_BUCKETS} buckets. */
 export const countPerWideBucket = (wide: WideBuckets) =>
   defineQuery({
     name: "tag-activity-wide-counts",
@@ -109,7 +109,7 @@ const rowsParams = z.object({ tag: slice.tag, scopes: slice.scopes, first: block
 const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, hours: numberColumn });
 
 /**
- * The rows of the blocks that a slice touches; hours outside of it are among theirs.
+ * The rows of the blocks that a slice touches, which have hours outside the slice, too.
  * @param maxRows the server refuses a slice of more rows before it reads any. It counts those of all granules that it
  *   would have to read.
  * @param scopes how many there are.
@@ -157,5 +157,5 @@ export const readRowsUpTo = (scopes: number) =>
     format: "Native",
   });
 
-/** SQL: the addresses of a slice, each as often as there are rows of it. */
+/** SQL: the addresses of a slice, each once for each of its rows. */
 export const ACTIVE = `SELECT source_ip FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;

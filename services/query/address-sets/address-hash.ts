@@ -3,8 +3,7 @@ const [SALT_HIGH, SALT_LOW] = [0x75d9543d, 0xe018bf45];
 
 /**
  * ClickHouse's intHash32 of an address, by which the store selects samples: ours have the same addresses. It is defined
- * on 64 bits, which are two halves here, signed ones: big integers would take a hundred times as long, and numbers
- * beyond 32 bits a third longer.
+ * on 64 bits, which are two halves here, signed ones: big integers would take a hundred times as long.
  */
 export function addressHash(address: number): number {
   let high = SALT_HIGH;
@@ -35,7 +34,7 @@ export function addressHash(address: number): number {
   return (sum ^ ((sum >>> 22) | (high << 10))) >>> 0;
 }
 
-/** 1 where a sum has gone beyond 32 bits: it is less than what was added to it, then. */
+/** 1 where a sum went beyond 32 bits: then it is less than what was added to it. */
 function carryOf(sum: number, added: number): 0 | 1 {
   return sum >>> 0 < added >>> 0 ? 1 : 0;
 }

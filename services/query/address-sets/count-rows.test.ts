@@ -11,7 +11,7 @@ const ORIGIN = 1_790_000_000 - (1_790_000_000 % HOUR);
 
 const grids = fc.record({
   hours: fc.integer({ min: 1, max: 400 }),
-  /** So many hours at the start have expired. */
+  /** How many hours at the start have expired. */
   expired: fc.integer({ min: 0, max: 100 }),
   width: fc.oneof(fc.integer({ min: 1, max: 168 }), fc.constantFrom(1, 24)),
   offset: fc.integer({ min: 0, max: 200 }),
@@ -19,7 +19,7 @@ const grids = fc.record({
 const visits = fc.array(
   fc.record({
     address: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0xffff_ffe0, max: 0xffff_ffff })),
-    /** Some are before or behind the window, in a block that it touches. */
+    /** Some are before or after the window, in a block that it touches. */
     hour: fc.integer({ min: -70, max: 470 }),
   }),
   { maxLength: 300 },
@@ -73,11 +73,11 @@ function lowestOf(addresses: ReadonlySet<number>, cap: number): Uint32Array {
 }
 
 test("more addresses than have room at first keep their bits", async () => {
-  const many = Uint32Array.from({ length: 150_000 }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
+  const many = Uint32Array.from({ length: 150_000 }, (_, index) => Math.imul(index, 0x9e3779b1) >>> 0);
   const grid = { start: 0, from: 0, end: 100 * HOUR, width: HOUR };
   const hoursOf = (numbers: Uint32Array) => {
     const hours = new Uint32Array(2 * numbers.length);
-    for (const [place, number] of numbers.entries()) hours[2 * place] = 1 << (number % 32);
+    for (const [index, number] of numbers.entries()) hours[2 * index] = 1 << (number % 32);
     return hours;
   };
   const rows = [0, BLOCK_SECONDS].map((start) => ({
@@ -92,9 +92,9 @@ test("more addresses than have room at first keep their bits", async () => {
   expect(counted?.bits.addresses).toHaveLength(many.length);
 });
 
-test("addresses that were chosen to meet in one place of a hash table take no longer than others", async () => {
+test("addresses that were chosen to meet in one slot of a hash table take no longer than others", async () => {
   // Multiplied with 2^32 divided by the golden ratio, as hash tables often spread numbers, they are 0, 1, 2 ...
-  const chosen = Uint32Array.from({ length: 400_000 }, (_, place) => Math.imul(place, 0x0e8b2f51) >>> 0);
+  const chosen = Uint32Array.from({ length: 400_000 }, (_, index) => Math.imul(index, 0x0e8b2f51) >>> 0);
   const rows = {
     source_ip: chosen,
     start: new Uint32Array(chosen.length),
@@ -106,7 +106,7 @@ test("addresses that were chosen to meet in one place of a hash table take no lo
 }, 20_000);
 
 test("bits that would take too much memory are not made", async () => {
-  const some = { source_ip: Uint32Array.from({ length: 70_000 }, (_, place) => place) };
+  const some = { source_ip: Uint32Array.from({ length: 70_000 }, (_, index) => index) };
   const rows = { ...some, start: new Uint32Array(70_000), hours: new Uint32Array(140_000).fill(1) };
   const grid = { start: 0, from: 0, end: 2_160 * HOUR, width: HOUR };
   expect(await countRows([rows], grid, 2_160)).toBeUndefined();

@@ -8,7 +8,7 @@ const ORIGIN = 1_790_000_000 - (1_790_000_000 % HOUR);
 
 const grids = fc.record({
   hours: fc.integer({ min: 1, max: 400 }),
-  /** So many hours at the start have expired. */
+  /** How many hours at the start have expired. */
   expired: fc.integer({ min: 0, max: 200 }),
   width: fc.integer({ min: 1, max: 168 }),
   offset: fc.integer({ min: 0, max: 200 }),
@@ -33,11 +33,11 @@ test("the masks have exactly the hours of the span, and the segments put each in
 
       const cut = segmentsOf({ from, end }, { start, width: width * HOUR });
       expect(cut.segments).toHaveLength(segmentCount(width * HOUR));
-      const found = cut.segments.flatMap((segment, place) =>
+      const found = cut.segments.flatMap((segment, index) =>
         segment.flatMap((mask, block) =>
           hoursOf(mask, cut.first + block * BLOCK_SECONDS).map((hour) => [
             hour,
-            (cut.firstBuckets[block] ?? 0) + place,
+            (cut.firstBuckets[block] ?? 0) + index,
           ]),
         ),
       );

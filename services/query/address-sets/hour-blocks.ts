@@ -52,9 +52,9 @@ export function segmentsOf(span: Span, grid: { readonly start: number; readonly 
   const starts = masks.map((_, block) => first + block * BLOCK_SECONDS);
   const bucketOf = (time: number) => Math.floor((time - grid.start) / grid.width);
   const firstBuckets = starts.map((start) => bucketOf(Math.max(start, span.from)));
-  const segments = Array.from({ length: segmentCount(grid.width) }, (_, place) =>
+  const segments = Array.from({ length: segmentCount(grid.width) }, (_, segment) =>
     starts.map((start, block) => {
-      const from = grid.start + ((firstBuckets[block] ?? 0) + place) * grid.width;
+      const from = grid.start + ((firstBuckets[block] ?? 0) + segment) * grid.width;
       const bucket = { from: Math.max(from, span.from), end: Math.min(from + grid.width, span.end) };
       return maskOf(bucket, start);
     }),
@@ -62,7 +62,7 @@ export function segmentsOf(span: Span, grid: { readonly start: number; readonly 
   return { first, firstBuckets, segments };
 }
 
-/** The most buckets of a width in seconds that a block can touch. */
+/** How many buckets of a width in seconds a block can touch. */
 export function segmentCount(width: number): number {
   return Math.ceil((HOURS_PER_BLOCK - 1) / (width / HOUR_SECONDS)) + 1;
 }

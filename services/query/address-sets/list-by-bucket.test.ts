@@ -23,7 +23,7 @@ function lowestOf(addresses: ReadonlySet<number>, cap: number): Uint32Array {
 }
 
 test("a sample is complete where nearly all addresses of a bucket have high hash values", async () => {
-  const addresses = Uint32Array.from({ length: 40_000 }, (_, place) => place).filter(
+  const addresses = Uint32Array.from({ length: 40_000 }, (_, index) => index).filter(
     (address) => addressHash(address) > 0xf000_0000,
   );
   const bits = { addresses, words: new Uint32Array(addresses.length).fill(1), width: 1 };
@@ -37,15 +37,15 @@ test.each([
 ])("samples of many buckets are the lowest of each when %s", async (_, inLarge, buckets) => {
   const cap = 1_000;
   const width = Math.ceil(buckets / 32);
-  const addresses = Uint32Array.from({ length: inLarge }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
+  const addresses = Uint32Array.from({ length: inLarge }, (_, index) => Math.imul(index, 0x9e3779b1) >>> 0);
   const words = new Uint32Array(addresses.length * width);
   const expected = Array.from({ length: buckets }, () => new Set<number>());
-  for (const [place, address] of addresses.entries()) {
+  for (const [index, address] of addresses.entries()) {
     for (let bucket = 0; bucket < buckets; bucket++) {
       // Every fifth bucket has one address of a hundred, the others have ten of eleven.
-      const isIn = bucket % 5 === 0 ? (place + bucket) % 100 === 0 : (place + bucket) % 11 !== 0;
+      const isIn = bucket % 5 === 0 ? (index + bucket) % 100 === 0 : (index + bucket) % 11 !== 0;
       if (!isIn) continue;
-      const at = place * width + (bucket >>> 5);
+      const at = index * width + (bucket >>> 5);
       words[at] = (words[at] ?? 0) | (1 << bucket);
       expected[bucket]?.add(address);
     }
@@ -57,7 +57,7 @@ test.each([
 
 test("others have their turn while the addresses of many buckets are listed", async () => {
   const [buckets, width] = [2_160, 68];
-  const addresses = Uint32Array.from({ length: 10_000 }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
+  const addresses = Uint32Array.from({ length: 10_000 }, (_, index) => Math.imul(index, 0x9e3779b1) >>> 0);
   const bits = { addresses, words: new Uint32Array(addresses.length * width).fill(1), width };
   const turnsOf = async (work: () => Promise<unknown>) => {
     let turns = 0;

@@ -24,8 +24,8 @@ test("an address has the worst severity of its rows, in whatever blocks they are
   ));
 
 test("a table of many addresses finds each of them", async () => {
-  const addresses = Uint32Array.from({ length: 100_000 }, (_, place) => place * 40_000);
-  const severity = Uint32Array.from(addresses, (_, place) => place % 4);
+  const addresses = Uint32Array.from({ length: 100_000 }, (_, index) => index * 40_000);
+  const severity = Uint32Array.from(addresses, (_, index) => index % 4);
   const table = await tabulate([{ source_ip: addresses, severity }]);
   expect(table.severitiesOf(addresses, 0)).toEqual(Uint8Array.from(severity, (one) => one + 1));
   expect(

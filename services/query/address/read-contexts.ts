@@ -92,7 +92,7 @@ export async function* streamContexts(
 
 export type SummaryDeps = LookupDeps & { readonly findInMemory: FindInMemory };
 
-/** So many take one to two milliseconds. */
+/** This many take one to two milliseconds. */
 const SUMMARIES_PER_TURN = 2_000;
 
 /** What a lookup of a single address needs, of many addresses: from memory where that has it. */
@@ -107,8 +107,8 @@ export async function* streamSummaries(
     yield* streamContexts(ips, scopes, false, deps, signal);
     return;
   }
-  for (const [place, ip] of ips.entries()) {
-    if (place > 0 && place % SUMMARIES_PER_TURN === 0) {
+  for (const [index, ip] of ips.entries()) {
+    if (index > 0 && index % SUMMARIES_PER_TURN === 0) {
       await ownTurn();
       signal.throwIfAborted();
     }

@@ -16,7 +16,7 @@ export type LookupDeps = LookupCaches & {
 };
 
 const MAX_ADDRESSES_PER_QUERY = 1_000;
-/** So many take some milliseconds. */
+/** This many take some milliseconds. */
 const RECORDS_PER_TURN = 1_000;
 
 /** Looks up addresses in some scopes. The map has a record for each of them. */
@@ -33,8 +33,8 @@ export async function lookUpMany(
   ]);
   const rowOf = new Map(rows.map((row) => [row.ip, row]));
   const records = new Map<string, AddressRecord>();
-  for (const [place, ip] of ips.entries()) {
-    if (place > 0 && place % RECORDS_PER_TURN === 0) {
+  for (const [index, ip] of ips.entries()) {
+    if (index > 0 && index % RECORDS_PER_TURN === 0) {
       await ownTurn();
       signal?.throwIfAborted();
     }

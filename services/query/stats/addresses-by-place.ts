@@ -90,7 +90,7 @@ export const getAddressesOfCountry = defineOperation({
  * The addresses that a condition on the place selects, seen since `from` in milliseconds since 1970 UTC. Of a network's
  * names, the last in alphabetical order.
  */
-const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere: string, place: Params) =>
+const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere: string, params: Params) =>
   defineQuery({
     name,
     sql: `SELECT max(organization) AS organization, count() AS total_ips, ${latestOf("(last, source_ip)")} AS latest
@@ -104,7 +104,7 @@ const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere
           ${latestOfShards("shard.latest")} AS latest
         FROM ${shards} AS shard`,
     },
-    params: z.object({ scopes: scopesParam, from: z.int(), limit: z.int(), ...place }),
+    params: z.object({ scopes: scopesParam, from: z.int(), limit: z.int(), ...params }),
     row: z.object({ organization: z.string(), total_ips: z.int(), latest: latestAddresses }),
   });
 const addressesOfNetwork = addressesAt("stats-network", "asn = {asn:UInt32}", { asn: z.int() });

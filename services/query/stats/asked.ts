@@ -20,7 +20,7 @@ export type Asked = {
   readonly window: Window;
   /** Milliseconds: older rows have expired. */
   readonly since: number;
-  /** Milliseconds: the start of the window, or of what is stored of it. */
+  /** Milliseconds: the start of the window, or of its part that is still stored. */
   readonly from: number;
 };
 
@@ -44,7 +44,7 @@ export function readLimited(request: StatsRequest, deps: AskedDeps, allowedDays?
   return { ...readAsked(request, deps, allowedDays), limit: readParameter(request.query, LIMIT) };
 }
 
-/** Those who ask within one hour for the same share an answer while it is being made. */
+/** Callers with the same question within one hour share its answer while it is read. */
 export function toQuestion(
   request: FastifyRequest,
   what: string,

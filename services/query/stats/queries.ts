@@ -42,7 +42,7 @@ const mostActive = (column: string) => `ORDER BY active_ips DESC, ${column} LIMI
 const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
     FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0 GROUP BY asn`;
 
-/** The networks with the most of them, ties by number. Of a network's names, the last in alphabetical order. */
+/** The networks with the most addresses, ties by number. Of a network's names, the last in alphabetical order. */
 export const countByNetwork = defineQuery({
   name: "stats-networks",
   sql: `${PER_NETWORK} ${mostActive("asn")}`,
@@ -58,7 +58,7 @@ export const countByNetwork = defineQuery({
 const PER_COUNTRY = `SELECT country, uniqExact(source_ip) AS active_ips
     FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN} AND country != '' GROUP BY country`;
 
-/** The countries with the most of them, ties by code. */
+/** The countries with the most addresses, ties by code. */
 export const countByCountry = defineQuery({
   name: "stats-countries",
   sql: `${PER_COUNTRY} ${mostActive("country")}`,
@@ -72,7 +72,7 @@ export const countByCountry = defineQuery({
 });
 
 /**
- * The same addresses by their worst severity since `since`, from 1; 0 without tags that are in the catalogue. Tags by
+ * All distinct addresses that were seen since a time, by their worst severity since `since`, from 1; 0 without tags that are in the catalogue. Tags by
  * intention, as the server compares each distinct value of the column once.
  */
 export const countSeenBySeverity = defineQuery({
