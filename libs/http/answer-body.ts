@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { createPace, ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createPace, ownTurn } from "@noisefloor/domain/time/yield.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 
 /** An array that is serialised already, so that its items need not all be in memory. */

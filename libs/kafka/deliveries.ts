@@ -1,4 +1,4 @@
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import kafkajs, { type EachBatchPayload } from "kafkajs";
 import { toStreamMessage } from "./message.ts";
 import type { HandleBatch } from "./port.ts";

@@ -7,7 +7,7 @@ import {
   validateObservation,
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
-import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
 import { explainTime } from "./formats/times.ts";

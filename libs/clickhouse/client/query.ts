@@ -1,6 +1,6 @@
 import { addAbortSignal } from "node:stream";
 import type { ClickHouseSettings } from "@clickhouse/client";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import type { z } from "zod";
 import { answerRows } from "./answer.ts";
 import type { ClickHouseClient, QuerySql } from "./client.ts";

@@ -2,7 +2,7 @@ import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
-import { createPace, inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createPace, inOwnTurn } from "@noisefloor/domain/time/yield.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { onClosed } from "../server/connections.ts";

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import {
   batchLength,
   type DecodedRecord,

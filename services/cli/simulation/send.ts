@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import type { SimulationTarget } from "./targets/target.ts";
 
 /** Small enough that the batches in memory, one being made and the others being sent, fit into a machine of 512 MiB. */

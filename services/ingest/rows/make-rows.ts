@@ -1,5 +1,5 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import { observationsFormat } from "../formats/observations.ts";
 import type { AcceptedRecord, IncomingRecord } from "../record.ts";
 import { observationIdOf } from "../record-id.ts";

@@ -1,4 +1,4 @@
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import { addressHash } from "./address-hash.ts";
 import { type BucketBits, WORD_BITS } from "./count-rows.ts";
 import { inTurns } from "./turns.ts";

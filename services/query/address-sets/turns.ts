@@ -1,4 +1,4 @@
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 
 /** What is done before others get their turn: a millisecond or two. */
 const STEPS_PER_TURN = 32_000;

@@ -1,5 +1,5 @@
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import type { FindInMemory } from "../address-index/memory-lookup.ts";
 import { oneAhead } from "../in-order.ts";
 import type { AddressDetails } from "./details-query.ts";

@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { askIndex } from "../address-index/ask-index.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";

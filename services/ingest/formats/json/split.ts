@@ -1,6 +1,6 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE } from "@noisefloor/domain/observation/schema.ts";
-import { runInTurns } from "@noisefloor/domain/time/own-turn.ts";
+import { runInTurns } from "@noisefloor/domain/time/yield.ts";
 import { createCutState, cutting, skipPadding } from "./cut.ts";
 import { parseJson, rejectOversize } from "./parse.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "./scan.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { ownTurn } from "@noisefloor/domain/time/yield.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { readText } from "./read-record.ts";
 

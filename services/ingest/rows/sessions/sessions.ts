@@ -1,7 +1,7 @@
 import type { SessionAddress, StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import { createMutex } from "../../mutex.ts";
 import { contradicts, furtherIdOf } from "./further.ts";
 import { mergePart, type SessionPart, type SessionState, withConnection } from "./merge.ts";

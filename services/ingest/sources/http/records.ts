@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import { MAX_JSON_VALUES } from "@noisefloor/domain/text/json-bounds.ts";
-import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { openDecoder } from "../../formats/decoder.ts";

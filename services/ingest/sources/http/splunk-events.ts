@@ -1,4 +1,4 @@
-import { runInTurns } from "@noisefloor/domain/time/own-turn.ts";
+import { runInTurns } from "@noisefloor/domain/time/yield.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { MAX_SENSOR_RECORD_BYTES } from "../../formats/decoder.ts";

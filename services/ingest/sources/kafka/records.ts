@@ -1,5 +1,5 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inOwnTurn, ownTurn } from "./own-turn.ts";
+import { inOwnTurn, ownTurn } from "./yield.ts";
 
 /** Counts the turns of the event loop. */
 function countTurns() {
