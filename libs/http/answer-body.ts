@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { createPace, ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { createPace, yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 
 /** An array that is serialised already, so that its items need not all be in memory. */
@@ -103,7 +103,7 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
     },
     async pause() {
       if (performance.now() - turn < TURN_MS) return;
-      await ownTurn();
+      await yieldToEventLoop();
       turn = performance.now();
       signal.throwIfAborted();
     },
@@ -209,7 +209,7 @@ export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservatio
 async function* takePieces(left: Buffer[], memory: AnswerReservation): AsyncGenerator<Buffer, void, void> {
   const pace = createPace(WRITTEN_BEFORE_YIELD);
   // Requests that share an answer get it at the same moment.
-  await ownTurn();
+  await yieldToEventLoop();
   for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
     const { length } = piece;
     yield piece;

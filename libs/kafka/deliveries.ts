@@ -1,4 +1,4 @@
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import kafkajs, { type EachBatchPayload } from "kafkajs";
 import { toStreamMessage } from "./message.ts";
 import type { HandleBatch } from "./port.ts";
@@ -57,7 +57,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   return {
     async deliver(payload) {
       // The library delivers all partitions at once. To cut a hundred thousand messages takes tens of milliseconds.
-      await ownTurn();
+      await yieldToEventLoop();
       const { batch, resolveOffset } = payload;
       const lane = await laneFor(lanes, payload);
       lane.isAttended = true;

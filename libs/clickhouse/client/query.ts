@@ -1,6 +1,6 @@
 import { addAbortSignal } from "node:stream";
 import type { ClickHouseSettings } from "@clickhouse/client";
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { z } from "zod";
 import { answerRows } from "./answer.ts";
 import type { ClickHouseClient, QuerySql } from "./client.ts";
@@ -206,7 +206,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
 async function parseRows<Row extends z.ZodType>(row: Row, text: string): Promise<z.output<Row>[]> {
   const parsed: z.output<Row>[] = [];
   for (const piece of answerRows(text)) {
-    if (parsed.length > 0) await ownTurn();
+    if (parsed.length > 0) await yieldToEventLoop();
     for (const value of piece) parsed.push(row.parse(value));
   }
   return parsed;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inOwnTurn, ownTurn } from "./yield.ts";
+import { callAfterYield, runInChunks, yieldToEventLoop } from "./yield.ts";
 
 /** Counts the turns of the event loop. */
 function countTurns() {
@@ -23,7 +23,7 @@ test("callbacks come in their order, each as many turns after the one before as 
   const called: [name: string, turn: number][] = [];
   const call = (name: string, turnsAfter: number) =>
     new Promise<void>((settle) =>
-      inOwnTurn(() => {
+      callAfterYield(() => {
         called.push([name, counter.turns()]);
         settle();
       }, turnsAfter),
@@ -38,18 +38,36 @@ test("callbacks come in their order, each as many turns after the one before as 
 
 test("a callback that comes soon after the last one waits for the turns that one asked for", async () => {
   const counter = countTurns();
-  await ownTurn(20);
+  await yieldToEventLoop(20);
   const first = counter.turns();
-  await ownTurn(0);
+  await yieldToEventLoop(0);
   expect(counter.turns() - first).toBeGreaterThanOrEqual(20);
   counter.stop();
 });
 
 test("a callback that throws holds up no other", async () => {
   const thrown = new Promise<unknown>((settle) => process.once("uncaughtException", settle));
-  inOwnTurn(() => {
+  callAfterYield(() => {
     throw new Error("broken");
   }, 1);
-  await ownTurn(1);
+  await yieldToEventLoop(1);
   expect(await thrown).toMatchObject({ message: "broken" });
+});
+
+test("items are worked on in chunks, others have turns between them, and the rest is left out on demand", async () => {
+  const counter = countTurns();
+  const chunks: (readonly [from: number, end: number])[] = [];
+  await runInChunks(10, (from, end) => void chunks.push([from, end]), 4);
+  expect(chunks).toEqual([
+    [0, 4],
+    [4, 8],
+    [8, 10],
+  ]);
+  expect(counter.turns()).toBeGreaterThanOrEqual(2);
+  counter.stop();
+  await runInChunks(10, (from) => chunks.push([from, from]) < 5, 1);
+  expect(chunks.slice(3)).toEqual([
+    [0, 0],
+    [1, 1],
+  ]);
 });

@@ -8,11 +8,11 @@ const TURNS_AFTER = 6;
 
 /**
  * Calls back in a turn of the event loop that no other callback has, in their order: what takes milliseconds for each
- * of many requests at once must not add up to one long turn.
+ * of many concurrent requests must not add up to one long turn.
  * @param turnsAfter turns without a callback that follow. Node accepts one connection a turn: without them, fifty
  * callers who connected together would wait for fifty callbacks.
  */
-export function inOwnTurn(callback: () => void, turnsAfter = TURNS_AFTER): void {
+export function callAfterYield(callback: () => void, turnsAfter = TURNS_AFTER): void {
   waiting.push({ callback, turnsAfter });
   if (isBusy) return;
   isBusy = true;
@@ -20,11 +20,11 @@ export function inOwnTurn(callback: () => void, turnsAfter = TURNS_AFTER): void 
 }
 
 /** Resolves in such a turn: the caller continues in it for a few milliseconds, until it next waits. */
-export function ownTurn(turnsAfter = TURNS_AFTER): Promise<void> {
-  return new Promise((settle) => inOwnTurn(settle, turnsAfter));
+export function yieldToEventLoop(turnsAfter = TURNS_AFTER): Promise<void> {
+  return new Promise((settle) => callAfterYield(settle, turnsAfter));
 }
 
-/** Calls back at once or, after every so many bytes, in a turn of its own. */
+/** Calls back immediately or, each time that enough bytes have come, in a turn of its own. */
 export type Pace = (bytes: number, callback: () => void) => void;
 
 /** The pace of one stream: others get their turn after every `bytesBeforeYield` of it. */
@@ -34,7 +34,7 @@ export function createPace(bytesBeforeYield: number): Pace {
     untilYield -= bytes;
     if (untilYield > 0) return callback();
     untilYield = bytesBeforeYield;
-    inOwnTurn(callback);
+    callAfterYield(callback);
   };
 }
 
@@ -46,14 +46,14 @@ const MS_BEFORE_YIELD = 10;
 /**
  * The pace of work on a batch's records.
  * @returns a function that takes the size of the next record and resolves when it may be worked on; undefined when it
- * may at once, since a promise for each record would take longer than most of them.
+ * may immediately, since a promise for each record would take longer than most of them.
  */
 export function createRecordPace(): (bytes: number) => Promise<void> | undefined {
   let records = 0;
   let bytesDone = 0;
   let since = performance.now();
   const yieldTurn = async () => {
-    await ownTurn();
+    await yieldToEventLoop();
     since = performance.now();
   };
   return (bytes) => {
@@ -68,12 +68,27 @@ export function createRecordPace(): (bytes: number) => Promise<void> | undefined
   };
 }
 
-/** Does work that yields after every few milliseconds, each piece in a turn of its own. @returns its result. */
-export async function runInTurns<T>(work: Iterator<void, T>): Promise<T> {
+/** Does work whose steps take a few milliseconds each, and yields between them. @returns its result. */
+export async function runInSteps<T>(work: Iterator<void, T>): Promise<T> {
   for (;;) {
-    const piece = work.next();
-    if (piece.done) return piece.value;
-    await ownTurn();
+    const step = work.next();
+    if (step.done) return step.value;
+    await yieldToEventLoop();
+  }
+}
+
+/** This many items of a simple loop take a millisecond or two. */
+const ITEMS_BEFORE_YIELD = 32_000;
+
+/** Works on items, numbered from 0, in chunks, and yields between them. It ends early when `work` returns false. */
+export async function runInChunks(
+  items: number,
+  work: (from: number, end: number) => unknown,
+  itemsPerChunk = ITEMS_BEFORE_YIELD,
+): Promise<void> {
+  for (let from = 0; from < items; from += itemsPerChunk) {
+    if (from > 0) await yieldToEventLoop();
+    if (work(from, Math.min(items, from + itemsPerChunk)) === false) return;
   }
 }
 

@@ -2,7 +2,7 @@ import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
-import { createPace, inOwnTurn } from "@noisefloor/domain/time/yield.ts";
+import { callAfterYield, createPace } from "@noisefloor/domain/time/yield.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { onClosed } from "../server/connections.ts";
@@ -96,7 +96,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
         if (!reservation?.grow(chunk.length)) done(busyError);
         else pace(chunk.length, () => done(null, chunk));
       },
-      flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done, TURNS_AFTER_BODY)),
+      flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : callAfterYield(done, TURNS_AFTER_BODY)),
     });
     const chunkSize = inflateChunkBytes(contentLength(request));
     pipeBody(payload, isGzip ? [createGunzip({ chunkSize }), counted] : [counted], reply);

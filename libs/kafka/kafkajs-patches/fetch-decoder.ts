@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import {
   batchLength,
   type DecodedRecord,
@@ -57,7 +57,7 @@ export async function decodeMessages(response: FetchResponse): Promise<DecodedRe
     const length = batchLength(rest);
     if (length === undefined) break;
     if (memory.sinceTurn >= MEMORY_PER_TURN) {
-      await ownTurn();
+      await yieldToEventLoop();
       memory.sinceTurn = 0;
     }
     const batch = await readRecordBatch(rest.subarray(0, length));

@@ -1,7 +1,7 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { runInChunks } from "@noisefloor/domain/time/yield.ts";
 import { AddressTable, grown } from "./address-table.ts";
 import { BLOCK_SECONDS, blocksOf, HOUR_SECONDS } from "./hour-blocks.ts";
-import { inTurns } from "./turns.ts";
 
 export const WORD_BITS = 32;
 
@@ -52,7 +52,7 @@ export function createRowCounter(grid: Grid, buckets: number, maxWords: number):
   return {
     async add(rows) {
       if (!fits()) return;
-      await inTurns(rows.start.length, (from, end) => {
+      await runInChunks(rows.start.length, (from, end) => {
         addRows(rows, { from, end }, hours, counted);
         return fits();
       });

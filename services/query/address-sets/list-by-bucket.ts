@@ -1,12 +1,11 @@
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { runInChunks, yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { addressHash } from "./address-hash.ts";
 import { type BucketBits, WORD_BITS } from "./count-rows.ts";
-import { inTurns } from "./turns.ts";
 
 /** Nearly all bits may be set: those of this many words take some milliseconds. */
-const WORDS_PER_TURN = 32_000;
+const WORDS_PER_CHUNK = 32_000;
 /** Sorting the lists of this many buckets takes some milliseconds. */
-const LISTS_PER_TURN = 64;
+const LISTS_PER_CHUNK = 64;
 
 /**
  * The addresses of each bucket, ascending: all of them or, where there are more than `cap`, those with the lowest hash
@@ -43,24 +42,24 @@ export async function listByBucket(
     }
     return left > 0;
   };
-  await inTurns(order.length, list, Math.ceil(WORDS_PER_TURN / width));
+  await runInChunks(order.length, list, Math.ceil(WORDS_PER_CHUNK / width));
 
   const lists = Array.from(counts, (_, bucket) => listed.subarray(starts[bucket], starts[bucket + 1]));
   const sort = (from: number, end: number) => {
     for (const one of lists.slice(from, end)) one.sort();
   };
-  await inTurns(lists.length, sort, LISTS_PER_TURN);
+  await runInChunks(lists.length, sort, LISTS_PER_CHUNK);
   return lists;
 }
 
 /** The indexes of addresses, by hash value and then by address. */
 async function orderByHash(addresses: Uint32Array): Promise<Uint32Array> {
   const hashes = new Uint32Array(addresses.length);
-  await inTurns(addresses.length, (from, end) => {
+  await runInChunks(addresses.length, (from, end) => {
     for (let index = from; index < end; index++) hashes[index] = addressHash(addresses[index] ?? 0);
   });
   const order = await argsort(hashes);
-  await inTurns(order.length, (from, end) => {
+  await runInChunks(order.length, (from, end) => {
     for (let rank = Math.max(1, from); rank < end; rank++) sortEqual(order, rank, hashes, addresses);
   });
   return order;
@@ -81,15 +80,15 @@ const HALF = 2 ** HALF_BITS;
 
 /** The indexes of numbers in ascending order of these; of those that are the same, as they come. */
 export async function argsort(numbers: Uint32Array): Promise<Uint32Array> {
-  await ownTurn();
+  await yieldToEventLoop();
   const byLower = sortByHalf(
     numbers,
     0,
     new Uint32Array(numbers.length).map((_, index) => index),
   );
-  await ownTurn();
+  await yieldToEventLoop();
   const sorted = sortByHalf(numbers, HALF_BITS, byLower);
-  await ownTurn();
+  await yieldToEventLoop();
   return sorted;
 }
 

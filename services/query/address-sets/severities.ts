@@ -1,7 +1,7 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { runInChunks } from "@noisefloor/domain/time/yield.ts";
 import { AddressTable } from "./address-table.ts";
-import { inTurns } from "./turns.ts";
 
 /** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
 export type CountsBySeverity = ReadonlyMap<number, number>;
@@ -23,7 +23,7 @@ export type SeverityRules = {
 };
 
 /** Classifying blocks the event loop. */
-const ADDRESSES_PER_TURN = 20_000;
+const ADDRESSES_PER_CHUNK = 20_000;
 
 /** @param blocks of distinct addresses. */
 export async function countBySeverity(blocks: readonly Uint32Array[], rules: SeverityRules): Promise<CountsBySeverity> {
@@ -34,7 +34,7 @@ export async function countBySeverity(blocks: readonly Uint32Array[], rules: Sev
         counts[severity] = (counts[severity] ?? 0) + 1;
       }
     };
-    await inTurns(addresses.length, count, ADDRESSES_PER_TURN);
+    await runInChunks(addresses.length, count, ADDRESSES_PER_CHUNK);
   }
   return new Map(counts.entries());
 }
@@ -66,7 +66,7 @@ export async function tabulate(blocks: readonly AddressSeverities[]): Promise<Wo
   table.reserve(blocks.reduce((rows, { source_ip }) => rows + source_ip.length, 0));
   const worst = new Uint8Array(table.capacity);
   for (const { source_ip, severity } of blocks) {
-    await inTurns(source_ip.length, (from, end) => {
+    await runInChunks(source_ip.length, (from, end) => {
       for (let row = from; row < end; row++) {
         const index = table.add(source_ip[row] ?? 0);
         worst[index] = Math.max(worst[index] ?? 0, (severity[row] ?? 0) + 1);

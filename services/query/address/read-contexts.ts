@@ -1,5 +1,5 @@
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { FindInMemory } from "../address-index/memory-lookup.ts";
 import { oneAhead } from "../in-order.ts";
 import type { AddressDetails } from "./details-query.ts";
@@ -109,7 +109,7 @@ export async function* streamSummaries(
   }
   for (const [index, ip] of ips.entries()) {
     if (index > 0 && index % SUMMARIES_PER_TURN === 0) {
-      await ownTurn();
+      await yieldToEventLoop();
       signal.throwIfAborted();
     }
     yield [ip, find(ip)];

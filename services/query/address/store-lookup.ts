@@ -3,7 +3,7 @@ import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { classify } from "@noisefloor/domain/tags/classification.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { coalesce } from "./coalesce.ts";
 import { type LookupCaches, refreshOutdated } from "./lookup-caches.ts";
 import { type LookupRow, lookUpAddresses } from "./lookup-queries.ts";
@@ -35,7 +35,7 @@ export async function lookUpMany(
   const records = new Map<string, AddressRecord>();
   for (const [index, ip] of ips.entries()) {
     if (index > 0 && index % RECORDS_PER_TURN === 0) {
-      await ownTurn();
+      await yieldToEventLoop();
       signal?.throwIfAborted();
     }
     records.set(ip, toRecord(ip, rowOf.get(ip), deps));

@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { askIndex } from "../address-index/ask-index.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
@@ -56,7 +56,7 @@ async function visitSeen(
   const visited = await askIndex(isGlobalOnly(scopes) ? index : undefined, async (current) => {
     for (const _step of current.visit(from, visitor)) {
       signal.throwIfAborted();
-      await ownTurn();
+      await yieldToEventLoop();
     }
     return true;
   });

@@ -1,6 +1,6 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE } from "@noisefloor/domain/observation/schema.ts";
-import { runInTurns } from "@noisefloor/domain/time/yield.ts";
+import { runInSteps } from "@noisefloor/domain/time/yield.ts";
 import { createCutState, cutting, skipPadding } from "./cut.ts";
 import { parseJson, rejectOversize } from "./parse.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "./scan.ts";
@@ -26,7 +26,7 @@ export function splitPayload(payload: Buffer, maxRecords: number): Buffer[] | Re
 
 /** Splits a payload of any size, and yields to the event loop meanwhile. */
 export function splitInTurns(payload: Buffer, maxRecords: number): Promise<Buffer[] | Rejection> {
-  return runInTurns(splitting(payload, maxRecords));
+  return runInSteps(splitting(payload, maxRecords));
 }
 
 /** The rule for Kafka messages. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
-import { ownTurn } from "@noisefloor/domain/time/yield.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { readText } from "./read-record.ts";
 
@@ -44,7 +44,8 @@ async function parseNetworkTable(bytes: Buffer): Promise<NetworkTable> {
   const most = Math.ceil(bytes.length / SHORTEST_LINE);
   const column = () => new Uint32Array(most);
   const table: NetworkTable = { size: 0, first: column(), last: column(), asn: column(), organizations: new Map() };
-  for (let position = 0; position < bytes.length; await ownTurn()) position = readLines(table, bytes, position);
+  for (let position = 0; position < bytes.length; await yieldToEventLoop())
+    position = readLines(table, bytes, position);
   if (table.size === 0) throw new Error("it is empty");
   return trim(table);
 }

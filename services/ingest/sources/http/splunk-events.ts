@@ -1,4 +1,4 @@
-import { runInTurns } from "@noisefloor/domain/time/yield.ts";
+import { runInSteps } from "@noisefloor/domain/time/yield.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { MAX_SENSOR_RECORD_BYTES } from "../../formats/decoder.ts";
@@ -31,7 +31,7 @@ export type SplunkEvents = {
  */
 export function readSplunkEvents(body: unknown, reservation: Reservation | undefined): Promise<SplunkEvents> {
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "No data");
-  return runInTurns(readingEvents(body, reservation));
+  return runInSteps(readingEvents(body, reservation));
 }
 
 function* readingEvents(body: Buffer, reservation: Reservation | undefined): Generator<void, SplunkEvents> {
