@@ -5,10 +5,7 @@ import { BLOCK_SECONDS, blocksOf, HOUR_SECONDS } from "./hour-blocks.ts";
 
 export const WORD_BITS = 32;
 
-/**
- * Distinct addresses, each with a bit for each bucket that it was active in. Loops over the bits of many addresses work
- * on these arrays and call nothing: V8 may make an object of an address of 2^31 or more that is passed to a function.
- */
+/** Distinct addresses, each with a bit for each bucket that it was active in. */
 export type BucketBits = {
   readonly addresses: Uint32Array;
   /** For each address `width` words: the lowest bit of the first stands for the bucket 0. */
