@@ -59,7 +59,7 @@ export function areWide({ width, buckets }: Pick<Grid, "width" | "buckets">): bo
 export async function countInStore(grid: Grid, read: Read): Promise<Uint32Array> {
   const { tag, scopes, from, end, start, width, buckets } = grid;
   const rows = areWide(grid)
-    ? await read(countPerWideBucket({ buckets, segments: segmentCount(width) }), {
+    ? await read(countPerWideBucket(segmentCount(width)), {
         ...{ tag, scopes, from, end },
         ...segmentsOf({ from, end }, { start, width }),
       })

@@ -62,28 +62,6 @@ export const countPerBucket = (scopes: number) =>
 
 /** The bits of an address's buckets must fit into a UInt128. */
 export const MAX_WIDE_BUCKETS = 128;
-/** Up to this many fit into a narrower number, which takes less time. */
-const MAX_BUCKETS_IN_64_BITS = 64;
-
-/** @param segments how many buckets a block may touch. */
-type WideBuckets = { readonly buckets: number; readonly segments: number };
-
-/**
- * SQL: each address with `bits` of its buckets. Each row says which buckets its hours are in, as bits from the first
- * bucket that its block touches; an address's rows together have the bits of all its buckets.
- */
-function bitsPerAddress({ buckets, segments }: WideBuckets): string {
-  const type = buckets <= MAX_BUCKETS_IN_64_BITS ? "UInt64" : "UInt128";
-  const bits = Array.from(
-    { length: segments },
-    (_, segment) => `${2 ** segment} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${segment + 1}][block]) != 0)`,
-  );
-  return `SELECT source_ip, groupBitOr(bitShiftLeft(to${type}(buckets), first_bucket)) AS bits
-    FROM (
-      SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket, ${bits.join(" + ")} AS buckets
-      FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS}
-    ) WHERE buckets != 0 GROUP BY source_ip`;
-}
 
 const bitParams = z.object({
   ...slice,
@@ -92,16 +70,32 @@ const bitParams = z.object({
   segments: z.array(z.array(z.bigint()).readonly()).readonly(),
 });
 
-/** Distinct addresses per bucket by the bits of each address, for up to {@link MAX_WIDE_BUCKETS} buckets. */
-export const countPerWideBucket = (wide: WideBuckets) =>
-  defineQuery({
+/**
+ * Distinct addresses per bucket, for up to {@link MAX_WIDE_BUCKETS} buckets. Each row says which buckets its hours are
+ * in, as bits from the first bucket that its block touches; an address's rows together have the bits of all its buckets.
+ * @param segments how many buckets a block may touch.
+ */
+export const countPerWideBucket = (segments: number) => {
+  const bits = Array.from(
+    { length: segments },
+    (_, segment) => `${2 ** segment} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${segment + 1}][block]) != 0)`,
+  );
+  return defineQuery({
     name: "tag-activity-wide-counts",
     sql: `SELECT toUInt8(arrayJoin(bitPositionsToArray(bits))) AS bucket, count() AS active_ips
-      FROM (${bitsPerAddress(wide)}) GROUP BY bucket SETTINGS ${WITHOUT_PREWHERE}`,
+      FROM (
+        SELECT source_ip, groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket)) AS bits
+        FROM (
+          SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket,
+            ${bits.join(" + ")} AS buckets
+          FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS}
+        ) WHERE buckets != 0 GROUP BY source_ip
+      ) GROUP BY bucket SETTINGS ${WITHOUT_PREWHERE}`,
     shards: { merge: addUpBuckets },
     params: bitParams,
     row: bucketCount,
   });
+};
 
 export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
 
