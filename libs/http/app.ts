@@ -10,15 +10,12 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { forbidCaching, setNoCache } from "./cache-headers.ts";
-import { compressBodies } from "./compression.ts";
-import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { sendErrorResponse, type ToHttpError } from "./error-handler.ts";
-import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { type LimitOptions, registerLimits } from "./limits/limits.ts";
-import { describeOperations } from "./openapi.ts";
-import { type Operation, routeOf } from "./operation.ts";
+import { OPENAPI_PATH, registerDocs } from "./operations/docs.ts";
+import { describeOperations } from "./operations/openapi.ts";
+import { type Operation, routeOf } from "./operations/operation.ts";
 import { rejectCrossSite, type SiteOptions } from "./requests/cross-site.ts";
 import { discardUnreadBodies } from "./requests/discard-bodies.ts";
 import { boundJsonBodies } from "./requests/json-bodies.ts";
@@ -26,9 +23,12 @@ import { BODY_CHECK_MS, limitDefaultBodies, REQUEST_TIMEOUT_MS } from "./request
 import { type LogRequest, logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
 import { normalizeRequestTarget } from "./requests/request-target.ts";
 import { UNKNOWN_PARAMETERS } from "./requests/unknown-parameters.ts";
-import { setSecurityHeaders } from "./security-headers.ts";
-import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./server/connections.ts";
-import { isRestricted, offeredTarget } from "./server/offered.ts";
+import { compressBodies } from "./response-bodies/compression.ts";
+import { forbidCaching, setNoCache } from "./responses/cache-headers.ts";
+import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./responses/connections.ts";
+import { HttpError } from "./responses/errors.ts";
+import { setSecurityHeaders } from "./responses/security-headers.ts";
+import { isRestricted, offeredTarget } from "./server/route-allowlist.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply } from "fastify";
-import { HttpError } from "./errors.ts";
 import { DeadlineError } from "./requests/deadline.ts";
 import { pathOf } from "./requests/request-target.ts";
+import { HttpError } from "./responses/errors.ts";
 
 /** Our responses to errors of Fastify and zlib: their own wording must not become part of our interface. */
 const LIBRARY_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { HttpError } from "./errors.ts";
 import { LOGGED_AT_DEBUG } from "./requests/request-log.ts";
+import { HttpError } from "./responses/errors.ts";
 
 export const HEALTH_PATH = "/healthz";
 export const READY_PATH = "/readyz";

@@ -4,7 +4,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
-import type { Operation } from "@noisefloor/http/operation.ts";
+import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { limitedDeadLetterStore } from "./dead-letters/quota.ts";

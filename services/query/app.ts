@@ -2,7 +2,7 @@ import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts"
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Plans } from "@noisefloor/domain/access/plan.ts";
-import type { Operation } from "@noisefloor/http/operation.ts";
+import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import type { MaxInProcess } from "./activity/count.ts";

@@ -1,8 +1,8 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
 import { keyOf } from "@noisefloor/http/requests/key.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 
 /** A caller with the limits of its plan. */

@@ -9,14 +9,14 @@ import {
 } from "@noisefloor/domain/access/scope.ts";
 import { isIpv4, isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
 import {
   type Parameter,
   type PathParameter,
   type RawQuery,
   readParameter,
   wholeNumber,
-} from "@noisefloor/http/parameters.ts";
+} from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 
 export const NOT_ROUTABLE = "not routable: private, reserved and multicast addresses are no sources on the Internet";

@@ -1,4 +1,4 @@
-import { HttpError } from "@noisefloor/http/errors.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { expect, test } from "vitest";
 import { MAX_ADDRESSES, readAddresses } from "./request-body.ts";
 

@@ -1,6 +1,6 @@
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { JsonExcessError } from "@noisefloor/http/requests/json-bodies.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyError, FastifyRequest } from "fastify";
 import { z } from "zod";
 

@@ -3,10 +3,10 @@ import { availableParallelism } from "node:os";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { type Admission, createAdmission } from "./admission.ts";
-import { type AnswerMemory, createAnswerMemory } from "./answer-memory.ts";
 import { type ConnectionLimit, connectionLimit } from "./connection-limit.ts";
 import { inTurnPerConnection } from "./pipelining.ts";
 import { countRejections } from "./rejections.ts";
+import { type AnswerMemory, createAnswerMemory } from "./response-memory.ts";
 import { sharesOf } from "./shares.ts";
 import { cutStalledReaders, type ReadingPace } from "./stalled-readers.ts";
 

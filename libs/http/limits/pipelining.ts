@@ -1,6 +1,6 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { onClosed, trackResponse } from "../server/connections.ts";
+import { onClosed, trackResponse } from "../responses/connections.ts";
 import { MAX_PIPELINED_REQUESTS, type OnRejected, respondAndClose } from "./rejections.ts";
 
 type Connection = {

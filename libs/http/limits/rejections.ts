@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import { HttpError } from "../errors.ts";
-import { endWithError } from "../server/raw-response.ts";
+import { HttpError } from "../responses/errors.ts";
+import { endWithError } from "../responses/raw-response.ts";
 
 /** Why a request or a connection was rejected to save resources. */
 export type RejectionReason =

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "../app.ts";
-import { defineOperation, registerOperation } from "../operation.ts";
+import { defineOperation, registerOperation } from "../operations/operation.ts";
 import type { SiteOptions } from "./cross-site.ts";
 
 const operation = (method: "GET" | "POST") =>

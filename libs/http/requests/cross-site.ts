@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { HttpError } from "../errors.ts";
 import { HEALTH_PATH, READY_PATH } from "../health.ts";
+import { HttpError } from "../responses/errors.ts";
 import { keyOf } from "./key.ts";
 import { authorityOf } from "./request-target.ts";
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { HttpError } from "../errors.ts";
-import { onClosed } from "../server/connections.ts";
+import { onClosed } from "../responses/connections.ts";
+import { HttpError } from "../responses/errors.ts";
 
 /** nginx's status for a request whose client disconnected before the response; only logs and metrics show it. */
 export const CLIENT_DISCONNECTED = 499;

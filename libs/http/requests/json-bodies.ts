@@ -1,6 +1,6 @@
 import { findJsonExcess } from "@noisefloor/domain/text/json-bounds.ts";
 import type { FastifyInstance } from "fastify";
-import { HttpError } from "../errors.ts";
+import { HttpError } from "../responses/errors.ts";
 
 /** A body that is not parsed, because its values are too many or nested too deep. */
 export class JsonExcessError extends HttpError {

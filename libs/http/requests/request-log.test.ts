@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../app.ts";
-import { defineOperation, registerOperation } from "../operation.ts";
-import { text } from "../parameters.ts";
+import { defineOperation, registerOperation } from "../operations/operation.ts";
+import { text } from "./parameters.ts";
 
 const operation = defineOperation({
   id: "getSomething",

@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../app.ts";
-import { defineOperation, registerOperation } from "../operation.ts";
-import { boolean, readParameter } from "../parameters.ts";
+import { defineOperation, registerOperation } from "../operations/operation.ts";
+import { boolean, readParameter } from "./parameters.ts";
 
 const QUICK = boolean({ name: "quick", description: "" });
 const operation = defineOperation({

@@ -4,8 +4,8 @@ import { createServer, type Server } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { handleClientError, JSON_ERRORS_ONLY, trackSockets } from "./connections.ts";
-import { offerOnly } from "./offered.ts";
+import { handleClientError, JSON_ERRORS_ONLY, trackSockets } from "../responses/connections.ts";
+import { offerOnly } from "./route-allowlist.ts";
 
 /** The PEM files of the certificate (with its chain, leaf first) and of its private key. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };

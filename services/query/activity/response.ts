@@ -1,5 +1,5 @@
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { type JsonArray, JsonBytes, type ToJsonArray } from "@noisefloor/http/answer-body.ts";
+import { type JsonArray, JsonBytes, type ToJsonArray } from "@noisefloor/http/response-bodies/response-body.ts";
 import { z } from "zod";
 import { count, ip, timestamp } from "../wire.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";

@@ -9,10 +9,16 @@ import {
   MAX_WIDTH_HOURS,
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { boolean, type Parameter, type PathParameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import {
+  boolean,
+  type Parameter,
+  type PathParameter,
+  readParameter,
+  readPath,
+} from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";

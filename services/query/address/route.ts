@@ -1,8 +1,8 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { isGlobalOnly } from "@noisefloor/domain/access/scope.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { boolean, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";

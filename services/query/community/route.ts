@@ -1,7 +1,7 @@
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, ErrorAnswer, registerOperation } from "@noisefloor/http/operation.ts";
-import { readPath } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, ErrorAnswer, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { AddressSummary, LookUpAddress } from "../address/records.ts";

@@ -1,6 +1,6 @@
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation } from "@noisefloor/http/operation.ts";
-import type { PathParameter } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { count, none } from "../wire.ts";
 

@@ -3,9 +3,9 @@ import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, floorToHour, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { registerOperation } from "@noisefloor/http/operation.ts";
-import { readPath } from "@noisefloor/http/parameters.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readPath } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";

@@ -1,10 +1,10 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { type Parameter, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type SummaryDeps, streamSummaries } from "../address/read-contexts.ts";

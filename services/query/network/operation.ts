@@ -1,7 +1,7 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation } from "@noisefloor/http/operation.ts";
-import type { PathParameter } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";

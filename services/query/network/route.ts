@@ -1,9 +1,9 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ipv4ToNumber, isRoutableIpv4, lastAddress, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { registerOperation } from "@noisefloor/http/operation.ts";
-import { readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupRow } from "../address/lookup-queries.ts";

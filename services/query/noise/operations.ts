@@ -1,5 +1,5 @@
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation } from "@noisefloor/http/operation.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { acceptedEncoding, varyByEncoding } from "@noisefloor/http/compression.ts";
-import { isNotModified } from "@noisefloor/http/etag.ts";
 import { LOGGED_AT_DEBUG } from "@noisefloor/http/requests/request-log.ts";
+import { acceptedEncoding, varyByEncoding } from "@noisefloor/http/response-bodies/compression.ts";
+import { isNotModified } from "@noisefloor/http/response-bodies/etag.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 /** The built pages of services/explorer. */

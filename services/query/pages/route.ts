@@ -1,6 +1,6 @@
 import { sealRoutes } from "@noisefloor/http/app.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
 import { LOGGED_AT_DEBUG } from "@noisefloor/http/requests/request-log.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Explorer, registerAssets, sendDocument } from "./explorer.ts";
 

@@ -1,5 +1,5 @@
 import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";

@@ -1,7 +1,7 @@
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import type { Answer } from "@noisefloor/http/operation.ts";
+import type { Answer } from "@noisefloor/http/operations/operation.ts";
 import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { AuthorizedCaller } from "../auth.ts";

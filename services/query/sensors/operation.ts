@@ -1,5 +1,5 @@
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation } from "@noisefloor/http/operation.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { storedSpanShape } from "../stats/stored-hours.ts";
 import { count, texts, timestamp } from "../wire.ts";

@@ -4,8 +4,8 @@ import { activityParams, sensorActivity } from "@noisefloor/clickhouse/tables/se
 import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { registerOperation } from "@noisefloor/http/operation.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import type { Authenticate } from "../auth.ts";
 import { SENSORS_COST } from "../costs.ts";

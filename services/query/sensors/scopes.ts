@@ -1,6 +1,6 @@
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { KEY_NEEDED } from "./operation.ts";
 
 /** The data whose sensors a caller may know by name. @throws HttpError 403: the caller has no key. */

@@ -1,9 +1,9 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { type PathParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";

@@ -1,7 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, formatTimestamp, retentionStart, type Window } from "@noisefloor/domain/time/window.ts";
-import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
+import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyRequest } from "fastify";
 import type { Authenticate } from "../auth.ts";
 import { STATS_COST } from "../costs.ts";

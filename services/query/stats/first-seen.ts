@@ -1,7 +1,7 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { FIRST_SEEN_COST } from "../costs.ts";

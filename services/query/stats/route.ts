@@ -1,7 +1,7 @@
 import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { floorToHour, formatTimestamp, tile, type Window } from "@noisefloor/domain/time/window.ts";
-import { registerOperation } from "@noisefloor/http/operation.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import { countPerBucket } from "../activity/queries.ts";

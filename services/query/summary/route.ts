@@ -7,9 +7,9 @@ import {
   formatTimestamp,
   retentionStart,
 } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";

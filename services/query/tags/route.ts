@@ -1,7 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { readParameter, text } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";

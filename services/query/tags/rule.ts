@@ -2,10 +2,10 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ruleOfTag } from "@noisefloor/clickhouse/tables/tag-rules.ts";
 import { slugSchema } from "@noisefloor/domain/tags/tag.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { type PathParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";

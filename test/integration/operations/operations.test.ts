@@ -8,7 +8,7 @@ import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { closeHttpApp } from "@noisefloor/http/server/listen.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";

@@ -1,4 +1,4 @@
-import { describeOperations } from "@noisefloor/http/openapi.ts";
+import { describeOperations } from "@noisefloor/http/operations/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { z } from "zod";

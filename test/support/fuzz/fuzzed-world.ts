@@ -4,7 +4,7 @@ import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import type { OpenApiDocument } from "@noisefloor/http/openapi.ts";
+import type { OpenApiDocument } from "@noisefloor/http/operations/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-import { describeOperations, type OpenApiDocument } from "@noisefloor/http/openapi.ts";
+import { describeOperations, type OpenApiDocument } from "@noisefloor/http/operations/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";

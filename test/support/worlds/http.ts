@@ -1,6 +1,6 @@
 import { storeHttpError } from "@noisefloor/cli/serve/http/store-http-error.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
-import type { Operation } from "@noisefloor/http/operation.ts";
+import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";

@@ -1,6 +1,6 @@
 import { explainFullDisk, isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { ToHttpError } from "@noisefloor/http/error-handler.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 
 /** The error response to a ClickHouse error: 503 for what passes by itself or succeeds with a smaller query. */
 export const storeHttpError: ToHttpError = (error) => {

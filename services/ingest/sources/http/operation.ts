@@ -1,8 +1,8 @@
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { observationSchema, sensorIdSchema } from "@noisefloor/domain/observation/schema.ts";
-import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation } from "@noisefloor/http/operation.ts";
-import type { Parameter } from "@noisefloor/http/parameters.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import type { Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { AUTO, LOG_FORMATS } from "../../formats/all.ts";
 import { IGNORED } from "../../formats/format.ts";

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
 import { keyOf } from "@noisefloor/http/requests/key.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 
 export type SensorKeys = {

@@ -1,9 +1,9 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { registerOperation } from "@noisefloor/http/operation.ts";
-import { type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
+import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";

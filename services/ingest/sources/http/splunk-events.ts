@@ -1,6 +1,6 @@
 import { runInSteps } from "@noisefloor/domain/time/yield.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { MAX_SENSOR_RECORD_BYTES } from "../../formats/decoder.ts";
 import { isFields, toText } from "../../formats/fields.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "../../formats/json/scan.ts";

@@ -1,5 +1,5 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { ErrorAnswer, registerOperation } from "@noisefloor/http/operation.ts";
+import { ErrorAnswer, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { getSplunkHealth, getSplunkHealthVersioned, HEC_HEALTHY, HEC_UNHEALTHY } from "./operation.ts";
 import { sensorKeyOf } from "./senders.ts";

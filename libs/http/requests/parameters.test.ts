@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HttpError } from "./errors.ts";
+import { HttpError } from "../responses/errors.ts";
 import { boolean, readParameter, text, wholeNumber } from "./parameters.ts";
 
 const days = wholeNumber({ name: "days", description: "", least: 1, most: 90, fallback: 1 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { JsonBytes, jsonArrayMaker, serializeAnswer, streamPieces } from "./answer-body.ts";
+import { JsonBytes, jsonArrayMaker, serializeAnswer, streamPieces } from "./response-body.ts";
 
 const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
 const forEver = new AbortController().signal;

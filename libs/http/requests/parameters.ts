@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { HttpError } from "./errors.ts";
+import { HttpError } from "../responses/errors.ts";
 
 /** A query string as the framework parses it: a repeated parameter is an array. */
 export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
-import { REJECTION_ERRORS } from "./limits/rejections.ts";
+import { REJECTION_ERRORS } from "../limits/rejections.ts";
+import { MALFORMED_REQUEST } from "../responses/connections.ts";
 import type { Answer, Operation } from "./operation.ts";
-import { MALFORMED_REQUEST } from "./server/connections.ts";
 
 /** SPEC, Versioning: the version in the OpenAPI document. */
 const INTERFACE_VERSION = "3.0.0";

@@ -1,9 +1,9 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
-import { isNotModified } from "./etag.ts";
+import { LOGGED_AT_DEBUG } from "../requests/request-log.ts";
+import { isNotModified } from "../response-bodies/etag.ts";
 import type { OpenApiDocument } from "./openapi.ts";
-import { LOGGED_AT_DEBUG } from "./requests/request-log.ts";
 
 export const OPENAPI_PATH = "/openapi.json";
 const DOCS_PATH = "/docs";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { createPace, yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
-import type { AnswerReservation } from "./limits/answer-memory.ts";
+import type { AnswerReservation } from "../limits/response-memory.ts";
 
 /** An array that is serialised already, so that its items need not all be in memory. */
 export class JsonArray<Item> {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { HttpError } from "../responses/errors.ts";
 import { compressPieces } from "./compression.ts";
-import { HttpError } from "./errors.ts";
 
 const PIECES = Array.from({ length: 20 }, () => Buffer.from(randomBytes(32 * 1024).toString("hex")));
 const BYTES = PIECES.reduce((sum, { length }) => sum + length, 0);

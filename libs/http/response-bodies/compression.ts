@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from "node:zlib";
 import { negotiate } from "@fastify/accept-negotiator";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { AnswerReservation } from "./limits/answer-memory.ts";
+import type { AnswerReservation } from "../limits/response-memory.ts";
 
 /** Shorter bodies are sent as they are: compressing them saves no packet, and lookups shall not wait for it. */
 const LEAST_BYTES = 1024;

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { NO_CACHE_LINES } from "../cache-headers.ts";
+import { NO_CACHE_LINES } from "./cache-headers.ts";
 
 /**
  * Writes an error response onto a connection that has no request to reply to, and ends it.

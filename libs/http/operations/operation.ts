@@ -1,13 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
-import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJsonArray } from "./answer-body.ts";
-import { acceptedEncoding, compressPieces, varyByEncoding } from "./compression.ts";
-import { isNotModified } from "./etag.ts";
-import type { AnswerReservation } from "./limits/answer-memory.ts";
-import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
-import { type Deadline, runWithDeadline } from "./requests/deadline.ts";
-import { nameUnknownParameters } from "./requests/unknown-parameters.ts";
-import { onClosed } from "./server/connections.ts";
+import type { AnswerReservation } from "../limits/response-memory.ts";
+import { type Deadline, runWithDeadline } from "../requests/deadline.ts";
+import type { Parameter, PathParameter, RawQuery } from "../requests/parameters.ts";
+import { nameUnknownParameters } from "../requests/unknown-parameters.ts";
+import { acceptedEncoding, compressPieces, varyByEncoding } from "../response-bodies/compression.ts";
+import { isNotModified } from "../response-bodies/etag.ts";
+import {
+  type JsonArray,
+  jsonArrayMaker,
+  serializeAnswer,
+  streamPieces,
+  type ToJsonArray,
+} from "../response-bodies/response-body.ts";
+import { onClosed } from "../responses/connections.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

@@ -1,7 +1,7 @@
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { createHttpApp, finishHttpApp } from "./app.ts";
+import { createHttpApp, finishHttpApp } from "../app.ts";
 
 async function makeApp(register: (app: Awaited<ReturnType<typeof createHttpApp>>) => void) {
   const options = { log: pino({ level: "silent" }), metrics: createMetrics() };
