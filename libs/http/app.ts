@@ -11,7 +11,7 @@ import Fastify, {
 } from "fastify";
 import type { Logger } from "pino";
 import { sendErrorResponse, type ToHttpError } from "./error-handler.ts";
-import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
+import { HEALTH_PATH, HEALTH_PATHS, type HealthOptions, READY_PATH, registerHealth } from "./health.ts";
 import { type LimitOptions, registerLimits } from "./limits/limits.ts";
 import { OPENAPI_PATH, registerDocs } from "./operations/docs.ts";
 import { describeOperations } from "./operations/openapi.ts";
@@ -107,7 +107,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     else if (request.is404) notFound(request, reply);
     else done();
   });
-  rejectCrossSite(app, { ...site, corsOrigins });
+  // Proxies and orchestrators poll these under any name, and they reveal nothing.
+  rejectCrossSite(app, { ...site, corsOrigins, uncheckedPaths: [HEALTH_PATH, READY_PATH] });
   discardUnreadBodies(app);
   limitDefaultBodies(app);
   boundJsonBodies(app);

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { HEALTH_PATH, READY_PATH } from "../health.ts";
 import { HttpError } from "../responses/errors.ts";
 import { keyOf } from "./key.ts";
 import { authorityOf } from "./request-target.ts";
@@ -17,8 +16,12 @@ export type SiteOptions = {
   readonly isIntakeOpen: () => boolean;
 };
 
-/** Reachable from any page and under any name: proxies and orchestrators poll them, and they reveal nothing. */
-const UNCHECKED_PATHS: readonly (string | undefined)[] = [HEALTH_PATH, READY_PATH];
+/** What an application checks of a site. */
+export type CrossSiteOptions = SiteOptions & {
+  readonly corsOrigins: readonly string[];
+  /** Reachable from any page and under any name. */
+  readonly uncheckedPaths: readonly string[];
+};
 
 /** Whether only this machine reaches that address. */
 export function isLoopback(host: string): boolean {
@@ -32,7 +35,7 @@ export function isLoopback(host: string): boolean {
  */
 export function rejectCrossSite(
   app: FastifyInstance,
-  { host, publicUrl, allowedHosts, isIntakeOpen, corsOrigins }: SiteOptions & { corsOrigins: readonly string[] },
+  { host, publicUrl, allowedHosts, isIntakeOpen, corsOrigins, uncheckedPaths }: CrossSiteOptions,
 ): void {
   const isLocal = isLoopback(host);
   const names = new Set(["localhost", ...allowedHosts.map((name) => name.toLowerCase())]);
@@ -54,7 +57,7 @@ export function rejectCrossSite(
   };
 
   const check = (request: FastifyRequest): HttpError | undefined => {
-    if (UNCHECKED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return undefined;
+    if (uncheckedPaths.includes(request.routeOptions.url ?? "") || carriesKey(request)) return undefined;
     if (request.method === "POST" && request.routeOptions.config.keyOf !== undefined && isForeignPage(request)) {
       return new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
     }
