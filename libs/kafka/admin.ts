@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import kafkajs, { type Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
-import { KafkaError } from "./errors.ts";
 import { toKafkaError } from "./library-errors.ts";
+import { KafkaError } from "./port/errors.ts";
 
 /** Creates the topics that do not exist; leaves the others as they are. @returns the names of those it created. */
 export async function ensureTopics(

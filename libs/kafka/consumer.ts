@@ -5,7 +5,7 @@ import { connectKafka, type KafkaConnection } from "./connection.ts";
 import { createDeliveries, type Deliveries, type TopicOffset } from "./deliveries.ts";
 import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
 import { isLostMembership, isTransient, toKafkaError } from "./library-errors.ts";
-import type { StreamConsumer } from "./port.ts";
+import type { StreamConsumer } from "./port/port.ts";
 
 /** How much of a partition is fetched at once: enough for two large inserts. */
 const FETCH_BYTES = 16 * 1024 * 1024;

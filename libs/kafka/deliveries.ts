@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import kafkajs, { type EachBatchPayload } from "kafkajs";
 import { toStreamMessage } from "./message.ts";
-import type { HandleBatch } from "./port.ts";
+import type { HandleBatch } from "./port/port.ts";
 
 export type DeliveriesOptions = {
   readonly handle: HandleBatch;

@@ -1,5 +1,5 @@
 import kafkajs from "kafkajs";
-import { KafkaError, KafkaUnavailableError } from "./errors.ts";
+import { KafkaError, KafkaUnavailableError } from "./port/errors.ts";
 
 type Brokers = { readonly brokers: readonly string[] };
 

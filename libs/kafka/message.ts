@@ -1,5 +1,5 @@
 import type { IHeaders, KafkaMessage } from "kafkajs";
-import type { StreamMessage } from "./port.ts";
+import type { StreamMessage } from "./port/port.ts";
 
 /** Turns the library's message into the port's. */
 export function toStreamMessage(topic: string, partition: number, message: KafkaMessage): StreamMessage {

@@ -2,10 +2,10 @@ import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
-import { MessageTooLargeError } from "./errors.ts";
 import { isMessageTooLarge, toKafkaError, toProduceError } from "./library-errors.ts";
 import { sizeOf } from "./message.ts";
-import type { ProducedMessage, StreamProducer } from "./port.ts";
+import { MessageTooLargeError } from "./port/errors.ts";
+import type { ProducedMessage, StreamProducer } from "./port/port.ts";
 
 /** More messages than this go in several requests, each well under a broker's usual limit for a batch. */
 const REQUEST_BYTES = 512 * 1024;

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { StreamMessage } from "@noisefloor/kafka/port.ts";
+import type { StreamMessage } from "@noisefloor/kafka/port/port.ts";
 
 /** Makes a record's id of its content and its ordinal among equal records. */
 export type RecordIds = (content: string) => string;

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import kafkajs, { CompressionTypes } from "kafkajs";
-import { KafkaError } from "../errors.ts";
+import { KafkaError } from "../port/errors.ts";
 import { decompress } from "../record-batch/codecs.ts";
 import { MAX_BATCH_MEMORY } from "../record-batch/record-batch.ts";
 import { patchAbortedTransactions } from "./aborted-transactions.ts";

@@ -10,7 +10,7 @@ import { ListenError } from "@noisefloor/http/server/listen.ts";
 import { TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { ReplayError } from "@noisefloor/ingest/sources/file/source.ts";
 import { TagRulesError } from "@noisefloor/ingest/tagging/open-tagger.ts";
-import { KafkaError } from "@noisefloor/kafka/errors.ts";
+import { KafkaError } from "@noisefloor/kafka/port/errors.ts";
 import { UserError } from "./command.ts";
 
 /** Errors that the user can fix: their message is enough. All others are faults of ours and keep their stack. */

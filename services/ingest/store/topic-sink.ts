@@ -1,5 +1,5 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import type { Produce } from "@noisefloor/kafka/port.ts";
+import type { Produce } from "@noisefloor/kafka/port/port.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../record-id.ts";
 import type { Sink } from "./sink.ts";
 

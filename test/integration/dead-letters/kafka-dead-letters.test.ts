@@ -2,7 +2,7 @@ import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
-import type { StreamProducer } from "@noisefloor/kafka/port.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listDeadLetters } from "../../support/commands/dead-letters.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
-import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/kafka/port.ts";
+import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import kafkajs from "kafkajs";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openTransactional } from "../../support/builders/odd-batches.ts";

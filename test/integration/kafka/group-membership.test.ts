@@ -1,7 +1,7 @@
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { type ConsumerOptions, kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
-import type { StreamProducer } from "@noisefloor/kafka/port.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually, throughout } from "../../support/eventually.ts";

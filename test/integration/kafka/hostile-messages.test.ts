@@ -1,7 +1,7 @@
 import { StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
-import type { StreamProducer } from "@noisefloor/kafka/port.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";

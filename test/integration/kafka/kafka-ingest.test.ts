@@ -1,7 +1,7 @@
 import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { consumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
-import type { StreamProducer } from "@noisefloor/kafka/port.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation, type SentObservation } from "../../support/builders/observation.ts";

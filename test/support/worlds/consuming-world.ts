@@ -4,7 +4,7 @@ import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { Ingest, IngestOptions } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
-import type { StreamProducer } from "@noisefloor/kafka/port.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import kafkajs, { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";

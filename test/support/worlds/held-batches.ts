@@ -1,6 +1,6 @@
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
-import type { StreamBatch, TakenMessages } from "@noisefloor/kafka/port.ts";
+import type { StreamBatch, TakenMessages } from "@noisefloor/kafka/port/port.ts";
 import { silent } from "./http.ts";
 
 /** A batch that is being handled, until the test ends it. */

@@ -2,8 +2,8 @@ import type { SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activi
 import { summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import type { ReplicaReport } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
-import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import type { GroupState } from "@noisefloor/kafka/group-state.ts";
+import { KafkaError } from "@noisefloor/kafka/port/errors.ts";
 import { expect, test } from "vitest";
 import type { Facts } from "../probes/gather.ts";
 import type { Probe } from "../probes/probe.ts";

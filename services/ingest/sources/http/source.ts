@@ -4,7 +4,7 @@ import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
+import { KafkaUnavailableError } from "@noisefloor/kafka/port/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";

@@ -2,7 +2,7 @@ import { assertTopicsExist } from "@noisefloor/kafka/admin.ts";
 import type { KafkaConnection } from "@noisefloor/kafka/connection.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
-import type { Produce, StreamConsumer } from "@noisefloor/kafka/port.ts";
+import type { Produce, StreamConsumer } from "@noisefloor/kafka/port/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import type { Logger } from "pino";
 import type { IngestMetrics } from "../../metrics.ts";

@@ -1,6 +1,6 @@
 import type { MessageColumns } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import type { StreamMessage } from "@noisefloor/kafka/port.ts";
+import type { StreamMessage } from "@noisefloor/kafka/port/port.ts";
 import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";
 import type { RejectedRecord } from "../../record.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../../record-id.ts";

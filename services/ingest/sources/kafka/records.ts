@@ -1,6 +1,6 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
-import type { StreamMessage } from "@noisefloor/kafka/port.ts";
+import type { StreamMessage } from "@noisefloor/kafka/port/port.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";
 import { countIgnored, type IgnoredCounts } from "../../formats/ignored.ts";

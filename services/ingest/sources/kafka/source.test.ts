@@ -1,4 +1,4 @@
-import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
+import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port/port.ts";
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { PLAIN } from "../../../../test/support/ingest/decode.ts";

@@ -1,4 +1,4 @@
-import type { StreamBatch, StreamConsumer, TakenMessages } from "@noisefloor/kafka/port.ts";
+import type { StreamBatch, StreamConsumer, TakenMessages } from "@noisefloor/kafka/port/port.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { createMutex } from "../../mutex.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureJars, startJavaServer } from "@noisefloor/kafka/java-server.ts";
+import { ensureJars, startJavaServer } from "@noisefloor/kafka/local-broker/java-server.ts";
 import getPort from "get-port";
 
 const POM = fileURLToPath(new URL("pom.xml", import.meta.url));
