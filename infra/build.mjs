@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 const MAIN = "services/cli/main.ts";
-const ENTRIES = [MAIN, "libs/clickhouse/server/embedded-server.mjs"];
+const ENTRIES = [MAIN, "libs/clickhouse/embedded/embedded-server.mjs"];
 /** Rules that come with Noisefloor: to parse hundreds of YAML files takes a second. */
 const TAGS = "infra/tags";
 /** Our patches replace parts of kafkajs' own files, and the others read files beside theirs. */

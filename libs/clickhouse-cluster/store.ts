@@ -1,7 +1,7 @@
 import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
-import { type Restored, type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
+import { type Restored, type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
 import { type MigrateOptions, type Migration, migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type BackupPart, partsOf } from "./backup/parts.ts";
 import { restoreCluster } from "./backup/restore-cluster.ts";

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
-import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
 import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { readTableStatistics } from "@noisefloor/clickhouse/storage/table-statistics.ts";
 
 export type BytesPerObservation = {
   /** Bytes on disk for each stored observation, by table: the observations, and each table that views fill. */

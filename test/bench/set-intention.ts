@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Classification } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";

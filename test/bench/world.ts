@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { addCaller } from "../support/worlds/callers.ts";

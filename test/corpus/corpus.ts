@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { readSensorFormats } from "@noisefloor/cli/formats.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { compare } from "./compare.ts";
 import { HELP, listFiles, readCorpusOptions } from "./options.ts";

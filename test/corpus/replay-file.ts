@@ -1,7 +1,7 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { applyRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { z } from "zod";
 import { dropDatabase, MIGRATIONS } from "../support/worlds/databases.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";

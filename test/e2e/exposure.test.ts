@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";

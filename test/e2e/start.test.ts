@@ -4,7 +4,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";

@@ -2,7 +2,7 @@ import { type RebalanceCommandOptions, runClusterRebalance } from "@noisefloor/c
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
-import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { readShards } from "@noisefloor/clickhouse-cluster/client/servers.ts";
 import { countMisplaced } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
 import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";

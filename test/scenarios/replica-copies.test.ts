@@ -5,7 +5,7 @@ import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import { runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mixedObservations } from "../support/builders/mixed-observations.ts";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
-import { type RestoreOptions, type RestoreStep, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { type RestoreOptions, type RestoreStep, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { assertCurrentSchema, migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { applyRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

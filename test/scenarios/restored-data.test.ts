@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
-import { type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
+import { readTableStatistics } from "@noisefloor/clickhouse/storage/table-statistics.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { atVolume } from "../support/volume.ts";
 import {

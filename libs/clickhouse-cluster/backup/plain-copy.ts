@@ -1,7 +1,7 @@
 import { assertWhole, backUpDatabase, type MadeBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { BackupOptions } from "@noisefloor/clickhouse/backup/operation.ts";
-import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { openScratchDatabase } from "@noisefloor/clickhouse/restore/scratch-database.ts";
 import { COPIED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { createOwn, linkParts } from "../replicas/tables.ts";
 import type { BackupPart } from "./parts.ts";

@@ -1,24 +1,24 @@
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
-import { type KeyChanges, keepRevocations } from "@noisefloor/clickhouse/backup/key-revocations.ts";
-import { settleRetention } from "@noisefloor/clickhouse/backup/load-backup.ts";
 import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import { type ObservationSummary, summarizeObservations } from "@noisefloor/clickhouse/observations/observations.ts";
+import { type KeyChanges, keepRevocations } from "@noisefloor/clickhouse/restore/key-revocations.ts";
+import { settleRetention } from "@noisefloor/clickhouse/restore/load-backup.ts";
 import {
   PREPARATIONS,
   type Restored,
   type RestoreOptions,
   replacementCheck,
-} from "@noisefloor/clickhouse/backup/restore.ts";
+} from "@noisefloor/clickhouse/restore/restore.ts";
 import {
   openScratchDatabase,
   type ScratchDatabase,
   scratchNameOf,
-} from "@noisefloor/clickhouse/backup/scratch-database.ts";
-import { openServerWork, type ServerWork } from "@noisefloor/clickhouse/backup/server-work.ts";
-import { swapTables } from "@noisefloor/clickhouse/backup/swap-tables.ts";
+} from "@noisefloor/clickhouse/restore/scratch-database.ts";
+import { openServerWork, type ServerWork } from "@noisefloor/clickhouse/restore/server-work.ts";
+import { swapTables } from "@noisefloor/clickhouse/restore/swap-tables.ts";
 import { applyDurability, readDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { type ObservationSummary, summarizeObservations } from "@noisefloor/clickhouse/tables/observations.ts";
+import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { onAllServers, sumProgress } from "../client/all-servers.ts";
 import { type ClusterConnection, readShards } from "../client/servers.ts";
 import { migrateCluster } from "../schema/migrate-cluster.ts";

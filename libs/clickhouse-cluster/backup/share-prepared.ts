@@ -1,4 +1,4 @@
-import type { ServerWork } from "@noisefloor/clickhouse/backup/server-work.ts";
+import type { ServerWork } from "@noisefloor/clickhouse/restore/server-work.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { createShared, linkParts, syncReplicas } from "../replicas/tables.ts";
 

@@ -1,6 +1,6 @@
-import { rebuildRollups } from "@noisefloor/clickhouse/backup/rebuild-rollups.ts";
 import { type ClickHouseClient, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { rebuildRollups } from "@noisefloor/clickhouse/restore/rebuild-rollups.ts";
 import {
   assertCurrentSchema,
   createDatabase,
@@ -9,9 +9,9 @@ import {
   readMigrations,
   viewsOf,
 } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { putMarker, readUnfinished, removeMarker } from "@noisefloor/clickhouse/schema/unfinished-marker.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { onAllServers, sumProgress } from "../client/all-servers.ts";
 import { connectCluster } from "../client/client.ts";
 import { connectionsOfCluster } from "../client/each-server.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { dashboardGrants } from "@noisefloor/clickhouse/embedded/dashboard-rights.ts";
 import { COUNT_VIEWS, DASHBOARD_VIEWS } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
 import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
-import { dashboardGrants } from "@noisefloor/clickhouse/server/dashboard-rights.ts";
 import { expect, test } from "vitest";
 import { perShardName } from "./distributed-tables.ts";
 

@@ -1,6 +1,6 @@
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../tables/workspaces.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** Which caller each API key belongs to, kept in memory: looking a key up costs no query. */

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "../client/client.ts";
-import { readRetention } from "../schema/retention.ts";
+import { readRetention } from "../storage/retention.ts";
 import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** It changes rarely, and each poll reads the definition of a large table. */

@@ -1,7 +1,7 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
+import { readSenders, readSensorKeysVersion } from "../access/sensor-keys.ts";
+import { hashKey } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { readSenders, readSensorKeysVersion } from "../tables/sensor-keys.ts";
-import { hashKey } from "../tables/workspaces.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** Which sender each sensor key belongs to and where it may publish, kept in memory: checking a key costs no query. */

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "../client/client.ts";
-import { type CataloguedTag, readTags, readTagsVersion } from "../tables/tags.ts";
+import { type CataloguedTag, readTags, readTagsVersion } from "../tags/tags.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** The tag catalogue, kept in memory and refreshed by polling. */

@@ -2,10 +2,10 @@ import { addAbortSignal } from "node:stream";
 import type { ClickHouseSettings } from "@clickhouse/client";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { z } from "zod";
-import { answerRows } from "./answer.ts";
 import type { ClickHouseClient, QuerySql } from "./client.ts";
 import { IncompleteAnswerError, isRefused, StoreTimeoutError } from "./errors.ts";
 import { readNumberBlocks } from "./native.ts";
+import { answerRows } from "./response.ts";
 
 /** Several parameters of a query that its definition makes of one value. */
 export class ParamGroup {

@@ -1,16 +1,16 @@
 import { z } from "zod";
+import { changeRows } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
-import { changeRows } from "../tables/change-rows.ts";
 import {
   conditionOf,
   countFiltered,
   type FilteredObservations,
   type ObservationFilter,
   sensorConditions,
-} from "../tables/observation-filter.ts";
+} from "../observations/observation-filter.ts";
 import { type RenewOptions, renewStaleRollups } from "./renew-stale.ts";
 import { markRollupsStale } from "./stale-marker.ts";
 

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
-import { readStoredMonths, type StoredMonth } from "../tables/rewrite-observations.ts";
+import { readStoredMonths, type StoredMonth } from "../observations/rewrite-observations.ts";
 
 /** Observations of a month whose addresses follow each other. */
 export type ObservationSlice = {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { dashboardGrants } from "../server/dashboard-rights.ts";
+import { dashboardGrants } from "../embedded/dashboard-rights.ts";
 import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
 import { labelOf, RETIRED_TABLES } from "./predecessor.ts";
 import { AGEING_TABLES, DERIVED_TABLES, KEY_TABLES, SHARED_TABLES, TABLES, TRANSIENT_TABLES } from "./tables.ts";

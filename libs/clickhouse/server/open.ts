@@ -2,10 +2,16 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answers, type ClickHouseConnection, connectionError } from "../client/connect.ts";
 import { explainMissingRight, isTransient, StoreError } from "../client/errors.ts";
-import { startEmbedded } from "./embedded.ts";
-import { DataDirectoryHeldError, embeddedFiles, findRunning, type Purpose, readServerNote } from "./embedded-files.ts";
-import type { RestartEvents } from "./embedded-restart.ts";
-import { isAlive } from "./start-lock.ts";
+import { startEmbedded } from "../embedded/embedded.ts";
+import {
+  DataDirectoryHeldError,
+  embeddedFiles,
+  findRunning,
+  type Purpose,
+  readServerNote,
+} from "../embedded/embedded-files.ts";
+import type { RestartEvents } from "../embedded/embedded-restart.ts";
+import { isAlive } from "../embedded/start-lock.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
 export type ClickHouseChoice = {

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   type ApiKey,
   hashKey,
   readWorkspaces,
   type Workspace,
   writeApiKey,
-} from "@noisefloor/clickhouse/tables/workspaces.ts";
+} from "@noisefloor/clickhouse/access/workspaces.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { UserError } from "../framework/command.ts";
 
 /** A key as it is shown once: the store keeps only its hash. */

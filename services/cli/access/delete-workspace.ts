@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import {
   countPersonalObservations,
   deletePersonalData,
   deleteWorkspace,
-} from "@noisefloor/clickhouse/tables/workspace-data.ts";
-import { readApiKeys, readWorkspaces, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+} from "@noisefloor/clickhouse/access/workspace-data.ts";
+import { readApiKeys, readWorkspaces, writeApiKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { OutputOptions } from "../framework/output.ts";

@@ -1,5 +1,5 @@
+import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/access/workspaces.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { generateKey, type NewKey, writeNewKey } from "./api-keys.ts";
 
 /** The workspace that the first start in an empty data directory creates. */

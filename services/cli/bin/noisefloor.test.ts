@@ -18,7 +18,7 @@ async function makeCheckout() {
   }
   await cp(join(ROOT, "noisefloor"), join(folder, "noisefloor"), { verbatimSymlinks: true });
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  const server = join(folder, "libs/clickhouse/server");
+  const server = join(folder, "libs/clickhouse/embedded");
   await mkdir(server, { recursive: true });
   await writeFile(join(server, "embedded-server.mjs"), "");
   // The pages have a build of their own, which takes seconds.

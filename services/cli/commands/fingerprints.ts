@@ -3,7 +3,7 @@ import {
   type Fingerprint,
   type FingerprintKind,
   readFingerprints,
-} from "@noisefloor/clickhouse/tables/fingerprints.ts";
+} from "@noisefloor/clickhouse/observations/fingerprints.ts";
 import { Option } from "commander";
 import type { CommandContext } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";

@@ -1,4 +1,4 @@
-import { type NetworkKind, readNetworkLists, removeNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { type NetworkKind, readNetworkLists, removeNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { parse } from "yaml";
 import { z } from "zod";
 import { KNOWN_LISTS_DIRECTORY } from "../paths.ts";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { parse } from "yaml";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 import { dirname, relative } from "node:path";
-import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { readInput, STANDARD_INPUT } from "../framework/input.ts";
 import { progressBar } from "../framework/progress.ts";

@@ -6,7 +6,7 @@ import {
   type NetworkKind,
   type NetworkList,
   replaceNetworkLists,
-} from "@noisefloor/clickhouse/tables/networks.ts";
+} from "@noisefloor/clickhouse/networks/networks.ts";
 import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { parse } from "yaml";
 import { z } from "zod";

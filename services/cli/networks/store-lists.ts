@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { type NetworkKind, readNetworkLists, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { type NetworkKind, readNetworkLists, replaceNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { ReadNetworkList } from "./network-list-file.ts";
 import { isStarter } from "./starter-networks.ts";
 

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { readKnownLists } from "./known-lists.ts";
 import { type StoredLists, storeLists } from "./store-lists.ts";
 import { readWarninglistArchive } from "./warninglist-archive.ts";

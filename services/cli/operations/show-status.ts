@@ -1,4 +1,4 @@
-import { nameOf } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { nameOf } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { formatReasons, sensorToJson } from "../sensors/list.ts";

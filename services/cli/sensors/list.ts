@@ -1,13 +1,13 @@
+import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readKeysSeen } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { readKeysSeen } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import {
   type Counts,
   nameOf,
   readSensorSummaries,
   rejectedShare,
   type SensorSummary,
-} from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+} from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { CommandContext } from "../framework/command.ts";
 import { type OutputOptions, show } from "../framework/output.ts";

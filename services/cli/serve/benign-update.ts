@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { type NetworkKind, readNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { type NetworkKind, readNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
 import { readKnownLists } from "../networks/known-lists.ts";
 import { isStarter } from "../networks/starter-networks.ts";
 import { MISP_WARNINGLISTS, updateNetworks } from "../networks/update-networks.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import { findRange, flattenNetworks } from "@noisefloor/domain/address/ranges.ts";
 import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import { readStarterNetworks } from "../networks/starter-networks.ts";

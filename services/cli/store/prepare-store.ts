@@ -1,17 +1,17 @@
-import { dropAbandonedScratch } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { holdsStore } from "@noisefloor/clickhouse/embedded/embedded.ts";
+import { dropAbandonedScratch } from "@noisefloor/clickhouse/restore/scratch-database.ts";
 import { readDefinitions } from "@noisefloor/clickhouse/schema/definitions.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
+import { explainLoss, type OpenClickHouse, type OpenOptions } from "@noisefloor/clickhouse/server/open.ts";
 import {
   applyRetention,
   DEFAULT_RETENTION_DAYS,
   parseRetention,
   readRetention,
-} from "@noisefloor/clickhouse/schema/retention.ts";
-import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
-import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
-import { explainLoss, type OpenClickHouse, type OpenOptions } from "@noisefloor/clickhouse/server/open.ts";
+} from "@noisefloor/clickhouse/storage/retention.ts";
+import { readLoss } from "@noisefloor/clickhouse/storage/retention-loss.ts";
 import { assertPlacement } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
 import { migrateStore, serversOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";

@@ -1,4 +1,4 @@
-import type { TableLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
+import type { TableLoss } from "@noisefloor/clickhouse/storage/retention-loss.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 
 /** A table may lose this share without a question: a retention that is shortened a little deletes a little. */

@@ -1,16 +1,16 @@
 import { resolve } from "node:path";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { holdsStore } from "@noisefloor/clickhouse/embedded/embedded.ts";
+import { formatEnd } from "@noisefloor/clickhouse/embedded/embedded-restart.ts";
 import { assertCurrentSchema, readApplied, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
-import { formatEnd } from "@noisefloor/clickhouse/server/embedded-restart.ts";
 import {
   explainLoss,
   type OpenClickHouse,
   type OpenOptions,
   openClickHouse,
 } from "@noisefloor/clickhouse/server/open.ts";
+import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { assertPlacement } from "@noisefloor/clickhouse-cluster/schema/placement.ts";
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { TAG_ACTIVITY_HOURLY } from "@noisefloor/clickhouse/client/table-names.ts";
-import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import type { RejectedEntry } from "./tag-file.ts";

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { replaceTagRules } from "@noisefloor/clickhouse/tables/tag-rules.ts";
-import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
+import { readTags, writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";

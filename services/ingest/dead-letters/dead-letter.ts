@@ -1,4 +1,4 @@
-import type { DeadLetterSource, MessageColumns } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import type { DeadLetterSource, MessageColumns } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 

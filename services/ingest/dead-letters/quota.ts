@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import { retry, unlessAborted } from "../retry.ts";

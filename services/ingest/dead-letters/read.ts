@@ -1,12 +1,12 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readRetries, type StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
-import { type DeadLetterFilter, readSelectedIds } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
+import { readRetries, type StoredRetry } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
+import { type DeadLetterFilter, readSelectedIds } from "@noisefloor/clickhouse/dead-letters/dead-letter-selection.ts";
 import {
   type DeadLetterContents,
   readContents,
   readDeadLettersById,
   type StoredDeadLetter,
-} from "@noisefloor/clickhouse/tables/dead-letters.ts";
+} from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 
 /** A dead letter without its contents, as its last retry left it. */

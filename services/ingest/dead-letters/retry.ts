@@ -1,4 +1,4 @@
-import type { StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import type { StoredRetry } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { type BatchOptions, ingestBatch } from "../pipeline.ts";

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { bytesOf, type DeadLetterRow, writeDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { bytesOf, type DeadLetterRow, writeDeadLetters } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { type BackoffOptions, retry } from "../retry.ts";

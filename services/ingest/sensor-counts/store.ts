@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Logger } from "pino";
 import type { SensorCounter } from "./counter.ts";

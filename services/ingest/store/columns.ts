@@ -1,4 +1,4 @@
-import type { ValueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
+import type { ValueWriter } from "@noisefloor/clickhouse/row-binary/value-writer.ts";
 import {
   BOOL,
   FLOAT32,
@@ -12,7 +12,7 @@ import {
   UINT64S,
   UUIDS,
   type WrittenType,
-} from "@noisefloor/clickhouse/client/written-types.ts";
+} from "@noisefloor/clickhouse/row-binary/written-types.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 
 type ColumnName = keyof ObservationRow;

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@noisefloor/clickhouse/client/connect.ts";
 import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
+import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/row-binary/value-writer.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { COLUMNS, ENCODED_COLUMNS, writeRow } from "./columns.ts";
 import type { Insert } from "./insert-queue.ts";

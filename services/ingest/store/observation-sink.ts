@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
+import { readSessions } from "@noisefloor/clickhouse/observations/sessions.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import { makeRows, type RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";

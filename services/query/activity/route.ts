@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { CataloguedTag } from "@noisefloor/clickhouse/tags/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { slugSchema, UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
 import {

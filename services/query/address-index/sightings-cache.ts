@@ -8,8 +8,8 @@ import {
   readSightingsVersion,
   SIGHTING_TABLES,
   type SightingColumns,
-} from "@noisefloor/clickhouse/tables/address-tags.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
+} from "@noisefloor/clickhouse/tags/address-tags.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/tags/known-blocks.ts";
 import { HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { Sighting } from "./sighting-table.ts";
 import { createSightings } from "./sightings.ts";

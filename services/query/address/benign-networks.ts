@@ -9,8 +9,8 @@ import {
   readListDescriptions,
   readNetworksVersion,
   readRanges,
-} from "@noisefloor/clickhouse/tables/network-ranges.ts";
-import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+} from "@noisefloor/clickhouse/networks/network-ranges.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import type { RiotRecord } from "./records.ts";
 

@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { CataloguedTag } from "@noisefloor/clickhouse/tags/tags.ts";
 
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, floorToHour, retentionStart } from "@noisefloor/domain/time/window.ts";

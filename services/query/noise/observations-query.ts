@@ -1,5 +1,5 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { OBSERVATION_COLUMNS, observationColumns } from "@noisefloor/clickhouse/tables/observation-columns.ts";
+import { OBSERVATION_COLUMNS, observationColumns } from "@noisefloor/clickhouse/observations/observation-columns.ts";
 import { z } from "zod";
 import { allRows } from "../shard-sql.ts";
 import { OF_ADDRESS, ofAddress, SETTINGS } from "./queries.ts";

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import type { StoredObservation } from "@noisefloor/clickhouse/tables/observation-columns.ts";
+import type { StoredObservation } from "@noisefloor/clickhouse/observations/observation-columns.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import type { AddressObservation } from "./observations-operation.ts";
 import { readObservations, readPositions } from "./observations-query.ts";

@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeFolder } from "@noisefloor/clickhouse/server/make-folder.ts";
+import { makeFolder } from "@noisefloor/clickhouse/embedded/make-folder.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { type LookupCounter, memoryCounter } from "./memory-counter.ts";

@@ -1,8 +1,8 @@
+import { allSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { consumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
-import { activityParams, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { activityParams, sensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

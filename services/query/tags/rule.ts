@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { ruleOfTag } from "@noisefloor/clickhouse/tables/tag-rules.ts";
+import { ruleOfTag } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { slugSchema } from "@noisefloor/domain/tags/tag.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";

@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { CataloguedTag } from "@noisefloor/clickhouse/tags/tags.ts";
 import { z } from "zod";
 import { classification, date, texts, uuid } from "../wire.ts";
 

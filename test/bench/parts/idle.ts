@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
 import { type CommandLine, openCommandLine } from "../../support/worlds/command-line.ts";
 import { type Line, within } from "../line.ts";
 import { measureEach } from "../measure-each.ts";

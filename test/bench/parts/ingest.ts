@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { z } from "zod";
 import { openCommandLine } from "../../support/worlds/command-line.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { backUpDatabase, type MadeBackup, verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import { assertWholeOnDisk } from "@noisefloor/clickhouse/backup/backup-files.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readScratchDatabases } from "../../support/worlds/backups.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";

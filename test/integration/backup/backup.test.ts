@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { testInFull } from "../../support/test-in-full.ts";

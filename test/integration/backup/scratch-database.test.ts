@@ -1,8 +1,8 @@
 import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
-import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { openScratchDatabase } from "@noisefloor/clickhouse/restore/scratch-database.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { testInFull } from "../../support/test-in-full.ts";

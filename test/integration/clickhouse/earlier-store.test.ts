@@ -3,7 +3,7 @@ import { backUpDatabase } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

@@ -4,7 +4,7 @@ import { createServer, connect as dial } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answers } from "@noisefloor/clickhouse/client/connect.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { answerRows } from "@noisefloor/clickhouse/client/answer.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts";
+import { answerRows } from "@noisefloor/clickhouse/client/response.ts";
 import { afterAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 

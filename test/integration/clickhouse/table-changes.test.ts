@@ -3,7 +3,7 @@ import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cac
 import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";

@@ -1,5 +1,5 @@
 import { runObservationsRemove } from "@noisefloor/cli/commands/observations/remove.ts";
-import { readLoudestSources } from "@noisefloor/clickhouse/tables/loudest-sources.ts";
+import { readLoudestSources } from "@noisefloor/clickhouse/observations/loudest-sources.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";
 import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";

@@ -1,5 +1,5 @@
 import { type PurgeOptions, runDeadLettersPurge } from "@noisefloor/cli/commands/dead-letters/purge.ts";
-import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import { writeRetries } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import type { REJECTION_REASONS, Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { run } from "@noisefloor/clickhouse/client/query.ts";
-import { readSensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { readSensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observationLine as line } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";

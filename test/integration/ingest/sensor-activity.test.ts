@@ -1,6 +1,6 @@
 import { runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
 import { startSensorReport } from "@noisefloor/cli/serve/reports/sensor-report.ts";
-import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
+import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";

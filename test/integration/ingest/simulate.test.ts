@@ -2,9 +2,9 @@ import { DEFAULTS, runSimulate, type SimulateOptions } from "@noisefloor/cli/com
 import { openInternet } from "@noisefloor/cli/simulation/open.ts";
 import { simulate } from "@noisefloor/cli/simulation/simulate.ts";
 import { STARTER_FOLDER } from "@noisefloor/cli/tags/starter-tags.ts";
-import { readDailyObservations } from "@noisefloor/clickhouse/schema/growth.ts";
-import { readSensorSummaries } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
-import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { readSensorSummaries } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
+import { readDailyObservations } from "@noisefloor/clickhouse/storage/growth.ts";
+import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";

@@ -1,4 +1,4 @@
-import { valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
+import { valueWriter } from "@noisefloor/clickhouse/row-binary/value-writer.ts";
 import { type ObservationRow, toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { ENCODED_COLUMNS, writeRow } from "@noisefloor/ingest/store/columns.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRuleTagger } from "@noisefloor/cli/tags/rule-tagger.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";

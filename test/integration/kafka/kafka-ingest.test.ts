@@ -1,5 +1,5 @@
 import { run } from "@noisefloor/clickhouse/client/query.ts";
-import { consumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
+import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";

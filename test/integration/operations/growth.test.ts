@@ -1,8 +1,8 @@
 import { SENSOR_PREFIX } from "@noisefloor/cli/simulation/fleet.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
-import { readDailyObservations } from "@noisefloor/clickhouse/schema/growth.ts";
-import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
-import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { readNewestReceipt } from "@noisefloor/clickhouse/observations/observations.ts";
+import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { readDailyObservations } from "@noisefloor/clickhouse/storage/growth.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createWorld, type World } from "../../support/worlds/world.ts";

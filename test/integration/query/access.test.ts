@@ -12,7 +12,7 @@ import {
   readWorkspaces,
   writeApiKey,
   writeWorkspace,
-} from "@noisefloor/clickhouse/tables/workspaces.ts";
+} from "@noisefloor/clickhouse/access/workspaces.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

@@ -1,8 +1,8 @@
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { readSightingsAfter } from "@noisefloor/clickhouse/tags/address-tags.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/tags/known-blocks.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";

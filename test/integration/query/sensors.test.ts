@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
-import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 import type { Dataset } from "@noisefloor/domain/access/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";

@@ -1,10 +1,10 @@
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
+import { readSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
-import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openSensorKeyWorld, type SensorKeyWorld, TEAM_A, TEAM_B } from "../../support/intake/sensor-key-world.ts";

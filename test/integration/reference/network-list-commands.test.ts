@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { runNetworksImport, runNetworksList, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
 import type { ImportOptions } from "@noisefloor/cli/networks/read-lists.ts";
-import { readNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { readNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { runCommand } from "../../support/commands/run-command.ts";

@@ -1,7 +1,7 @@
 import { parseNetworkList } from "@noisefloor/cli/networks/network-list-file.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { replaceNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { networkList } from "../../support/builders/network-list.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { addCaller } from "../../support/worlds/callers.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { makeTag } from "../../support/worlds/world.ts";

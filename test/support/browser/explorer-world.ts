@@ -1,6 +1,6 @@
-import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
-import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { replaceTagRules } from "@noisefloor/clickhouse/tables/tag-rules.ts";
+import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Browser } from "playwright-core";

@@ -1,4 +1,4 @@
-import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 
 /** A list of networks as an import creates it, with default members. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
-import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { OpenApiDocument } from "@noisefloor/http/operations/openapi.ts";

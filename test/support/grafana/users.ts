@@ -1,5 +1,5 @@
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { startComposeClickHouse } from "../servers/compose-clickhouse.ts";
 import { atVolume } from "../volume.ts";

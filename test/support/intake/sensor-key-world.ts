@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { readSensorKeys, type SensorKey, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { readSensorKeys, type SensorKey, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";

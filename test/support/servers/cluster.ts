@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { type ServerProcess, startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
+import { type ServerProcess, startServerProcess } from "@noisefloor/clickhouse/embedded/embedded-process.ts";
 import getPort from "get-port";
 import { startZooKeeper, type ZooKeeper } from "./replicas/zookeeper.ts";
 import type { RestartableStore } from "./restartable-store.ts";

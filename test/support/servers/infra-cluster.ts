@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
+import { startServerProcess } from "@noisefloor/clickhouse/embedded/embedded-process.ts";
 import getPort from "get-port";
 import { exchangingParts, hostOfServer, replicationXml } from "./cluster.ts";
 import { readConfig, writeImageConfig } from "./compose-clickhouse.ts";

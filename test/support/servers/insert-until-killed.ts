@@ -1,5 +1,5 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 
 /** Starts an embedded server and inserts 1, 2, 3, ... until it is killed; prints each acknowledged number. */
 const server = await startEmbedded(process.argv[2] ?? "");

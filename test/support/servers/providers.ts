@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { startLocalBroker } from "@noisefloor/kafka/local-broker/local-broker.ts";
 import getPort from "get-port";
 import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import getPort from "get-port";
 
 /** A ClickHouse that a test can kill, and that comes back at the same address with its data. */

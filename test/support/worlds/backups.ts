@@ -5,7 +5,7 @@ import { runBackup } from "@noisefloor/cli/commands/backup/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { z } from "zod";
 import { commandOver } from "./commands.ts";
 import { withoutCompiling } from "./databases.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/access/workspaces.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 
 /** Creates a workspace. @returns its key. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
 import getPort from "get-port";
 import { expect } from "vitest";
 import { eventually } from "../eventually.ts";

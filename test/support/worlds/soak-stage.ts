@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";

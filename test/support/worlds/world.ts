@@ -6,8 +6,8 @@ import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-ca
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
+import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";

@@ -1,4 +1,4 @@
-import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { findWorkspace, generateKey, writeNewKey } from "../../access/api-keys.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";

@@ -1,11 +1,11 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   readSenders,
   readSensorKeys,
   writeIntakeOpen,
   writeSensorKey,
-} from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+} from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { findWorkspace, generateKey } from "../../access/api-keys.ts";

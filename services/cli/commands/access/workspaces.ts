@@ -1,4 +1,4 @@
-import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { isWorkspaceId, MAX_WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "@noisefloor/domain/access/workspace-id.ts";

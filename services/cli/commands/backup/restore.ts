@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { HoldsDataError, type Restored } from "@noisefloor/clickhouse/backup/restore.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { formatHolder } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { formatHolder } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
+import { readNewestReceipt } from "@noisefloor/clickhouse/observations/observations.ts";
+import { HoldsDataError, type Restored } from "@noisefloor/clickhouse/restore/restore.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
-import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import { connectStore, restoreStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/time/window.ts";

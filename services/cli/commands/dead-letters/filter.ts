@@ -1,5 +1,5 @@
-import type { DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
-import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import type { DeadLetterFilter } from "@noisefloor/clickhouse/dead-letters/dead-letter-selection.ts";
+import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { UserError } from "../../framework/command.ts";
 import { readSince } from "../../framework/since.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { countAndFindNewest, type DeadLetterCount } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
+import { countAndFindNewest, type DeadLetterCount } from "@noisefloor/clickhouse/dead-letters/dead-letter-selection.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import {
   type DeadLetterSummary,

@@ -1,4 +1,4 @@
-import { countDeadLettersBy, deleteDeadLetters } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
+import { countDeadLettersBy, deleteDeadLetters } from "@noisefloor/clickhouse/dead-letters/dead-letter-selection.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import { type OutputOptions, show } from "../../framework/output.ts";

@@ -1,6 +1,9 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
-import { countDeadLettersBy, type DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
+import { writeRetries } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
+import {
+  countDeadLettersBy,
+  type DeadLetterFilter,
+} from "@noisefloor/clickhouse/dead-letters/dead-letter-selection.ts";
 import { type OpenedDeadLetter, openDeadLetters, openDeadLettersById } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";

@@ -3,7 +3,7 @@ import {
   type NamedColumn,
   type ObservationFilter,
   readNames,
-} from "@noisefloor/clickhouse/tables/observation-filter.ts";
+} from "@noisefloor/clickhouse/observations/observation-filter.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { isIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { UserError } from "../../framework/command.ts";

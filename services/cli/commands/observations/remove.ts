@@ -1,8 +1,8 @@
 import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { countFiltered, type FilteredObservations } from "@noisefloor/clickhouse/observations/observation-filter.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
-import { countFiltered, type FilteredObservations } from "@noisefloor/clickhouse/tables/observation-filter.ts";
 import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";

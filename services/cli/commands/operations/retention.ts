@@ -1,5 +1,5 @@
-import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
-import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
+import { readLoss } from "@noisefloor/clickhouse/storage/retention-loss.ts";
+import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/storage/table-statistics.ts";
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { CommandContext } from "../../framework/command.ts";

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { writePrivately } from "@noisefloor/clickhouse/server/private-file.ts";
-import { readSenders } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { readSenders } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { writePrivately } from "@noisefloor/clickhouse/embedded/private-file.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createFirstWorkspace } from "../../access/first-workspace.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";

@@ -1,4 +1,4 @@
-import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { deleteTags, readTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";

@@ -1,5 +1,5 @@
-import { readTagProvenance, type TagProvenance } from "@noisefloor/clickhouse/tables/tag-provenance.ts";
-import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { readTagProvenance, type TagProvenance } from "@noisefloor/clickhouse/tags/tag-provenance.ts";
+import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";

@@ -1,4 +1,4 @@
-import { nameOf, rejectedShare, type SensorSummary } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { nameOf, rejectedShare, type SensorSummary } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatAge } from "../measures.ts";
 import type { StoreFacts } from "../probes/probe-store.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";

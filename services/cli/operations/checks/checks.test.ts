@@ -1,5 +1,5 @@
-import type { SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import type { SensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import type { ReplicaReport } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { GroupState } from "@noisefloor/kafka/group-state.ts";

@@ -1,7 +1,7 @@
 import { access, constants, statfs } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, resolve } from "node:path";
-import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
+import { holdsStore } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { type KafkaState, readKafkaState } from "@noisefloor/kafka/group-state.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";

@@ -1,4 +1,4 @@
-import { isAlive } from "@noisefloor/clickhouse/server/start-lock.ts";
+import { isAlive } from "@noisefloor/clickhouse/embedded/start-lock.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { HEALTH_PATH, METRICS_PATH, READY_PATH } from "@noisefloor/http/health.ts";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { writePrivately } from "@noisefloor/clickhouse/server/private-file.ts";
+import { writePrivately } from "@noisefloor/clickhouse/embedded/private-file.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 

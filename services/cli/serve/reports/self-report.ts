@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { readLastBackup } from "@noisefloor/clickhouse/backup/made-backups.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readServerClock } from "@noisefloor/clickhouse/server/clock.ts";
-import { readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { REPLICA_STATES } from "@noisefloor/clickhouse-cluster/replicas/choose.ts";
 import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
 import type { ServiceContext } from "../service-context.ts";

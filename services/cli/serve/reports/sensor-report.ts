@@ -4,7 +4,7 @@ import {
   readSensorSummaries,
   rejectedShare,
   type SensorSummary,
-} from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+} from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 

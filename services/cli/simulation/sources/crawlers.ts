@@ -1,4 +1,4 @@
-import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import { lastAddress, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import { mix, pick, type Random, weightedPick } from "../random.ts";

@@ -4,7 +4,7 @@ import {
   readIncomplete,
   readIncompleteBlocks,
   type SourceFacts,
-} from "@noisefloor/clickhouse/tables/observation-facts.ts";
+} from "@noisefloor/clickhouse/observations/observation-facts.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { Enricher } from "./enricher.ts";
 

@@ -1,4 +1,4 @@
-import type { SessionAddress, StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
+import type { SessionAddress, StoredSession } from "@noisefloor/clickhouse/observations/sessions.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";

@@ -1,5 +1,5 @@
-import type { StoredObservation } from "@noisefloor/clickhouse/tables/observation-columns.ts";
-import type { StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
+import type { StoredObservation } from "@noisefloor/clickhouse/observations/observation-columns.ts";
+import type { StoredSession } from "@noisefloor/clickhouse/observations/sessions.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import type { SessionState } from "./merge.ts";

@@ -1,4 +1,4 @@
-import type { MessageColumns } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import type { MessageColumns } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { StreamMessage } from "@noisefloor/kafka/port/port.ts";
 import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { RowTags, StoredRow } from "@noisefloor/clickhouse/tables/rewrite-observations.ts";
+import type { RowTags, StoredRow } from "@noisefloor/clickhouse/observations/rewrite-observations.ts";
 import { senderTags, toObservation } from "../../rows/sessions/stored.ts";
 import type { CompiledTagger } from "../compiled/tagger.ts";
 import { toEvent } from "../matching/event.ts";

@@ -1,14 +1,14 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
-import type { TimeRange } from "@noisefloor/clickhouse/rollups/replace.ts";
-import { markRollupsStale } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import {
   type RowTags,
   readRows,
   readStoredMonths,
   rewriteTags,
   type StoredRow,
-} from "@noisefloor/clickhouse/tables/rewrite-observations.ts";
+} from "@noisefloor/clickhouse/observations/rewrite-observations.ts";
+import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
+import type { TimeRange } from "@noisefloor/clickhouse/rollups/replace.ts";
+import { markRollupsStale } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { createDecide, type Decide, type Decision, type RulesInUse } from "./decide.ts";
 
 export type ReapplyOptions = {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readRow } from "./columns.ts";
+import { readRow } from "../client/columns.ts";
 import { valueWriter } from "./value-writer.ts";
 import { BOOL, NULLABLE_UINT16, TEXTS, UUIDS } from "./written-types.ts";
 

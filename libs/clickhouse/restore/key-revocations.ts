@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { OPEN_INTAKE_ID } from "../access/sensor-keys.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { identifier } from "../client/sql-text.ts";
 import { KEY_TABLES } from "../schema/tables.ts";
-import { OPEN_INTAKE_ID } from "../tables/sensor-keys.ts";
 
 /** How many keys a restore changes. */
 export type KeyChanges = {

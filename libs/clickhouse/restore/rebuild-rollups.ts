@@ -1,8 +1,8 @@
+import type { BackupOptions } from "../backup/operation.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { sliceObservations } from "../rollups/slices.ts";
 import { fillRollup, readRollupView } from "../rollups/views.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
-import type { BackupOptions } from "./operation.ts";
 
 /**
  * Fills the rollups from the observations by the SELECT of their views, a slice at a time.

@@ -1,7 +1,7 @@
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
+import { readSensorKeys, type SensorKey } from "../access/sensor-keys.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { readSensorActivity, type SensorActivity, SIMULATION } from "./sensor-activity.ts";
-import { readSensorKeys, type SensorKey } from "./sensor-keys.ts";
 
 export type Counts = {
   readonly accepted: number;

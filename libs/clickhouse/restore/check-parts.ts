@@ -1,12 +1,12 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
+import { BackupError } from "../backup/errors.ts";
+import type { BackupOptions } from "../backup/operation.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { isTransient } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { COPIED_TABLES } from "../schema/tables.ts";
-import { BackupError } from "./errors.ts";
-import type { BackupOptions } from "./operation.ts";
 
 const activeParts = defineQuery({
   name: "active-parts",

@@ -1,8 +1,8 @@
+import { BackupError } from "../backup/errors.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { identifier } from "../client/sql-text.ts";
 import { COPIED_TABLES } from "../schema/tables.ts";
 import { putMarker, removeMarker } from "../schema/unfinished-marker.ts";
-import { BackupError } from "./errors.ts";
 
 /** A server whose tables are exchanged. */
 export type Swap = {

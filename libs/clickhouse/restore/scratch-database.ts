@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { BackupError } from "../backup/errors.ts";
+import { acquireStoreLock, type ExclusiveWork, holdStoreLock } from "../backup/server-lock.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
-import { BackupError } from "./errors.ts";
-import { acquireStoreLock, type ExclusiveWork, holdStoreLock } from "./server-lock.ts";
 
 /** A database beside the store's own, in which one restore prepares its tables or one backup links those it copies. */
 export type ScratchDatabase = {

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { changeRows } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { DEAD_LETTER_RETRIES, DEAD_LETTERS } from "../client/table-names.ts";
-import { changeRows } from "./change-rows.ts";
 import { DEAD_LETTER_SOURCES, type DeadLetterSource } from "./dead-letters.ts";
 
 /** Which dead letters are selected; what is left out means any. */

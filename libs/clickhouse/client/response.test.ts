@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { answerRows } from "./answer.ts";
 import { IncompleteAnswerError, isTransient } from "./errors.ts";
+import { answerRows } from "./response.ts";
 
 const DOCUMENT = `{
 	"meta": [{"name": "ip", "type": "String"}, {"name": "hits", "type": "UInt64"}],

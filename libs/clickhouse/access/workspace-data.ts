@@ -1,10 +1,10 @@
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { z } from "zod";
+import { changeRows } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
 import { AGEING_TABLES } from "../schema/tables.ts";
-import { changeRows } from "./change-rows.ts";
 
 const scopedTables = defineQuery({
   name: "scoped-tables",

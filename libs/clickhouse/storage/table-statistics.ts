@@ -5,8 +5,8 @@ import { isTransient, isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OWN_DATABASE, rowsOf } from "../client/table-names.ts";
+import { AGEING_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
 import { parseRetention } from "./retention.ts";
-import { AGEING_TABLES, SHARDED_TABLES } from "./tables.ts";
 
 export type TableStatistics = {
   readonly table: string;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
-import { readRetention } from "../schema/retention.ts";
 import { ageingTable } from "../schema/tables.ts";
+import { readRetention } from "../storage/retention.ts";
 
 const newestReceipt = defineQuery({
   name: "newest-receipt",

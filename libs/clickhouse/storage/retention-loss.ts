@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { rowsOf } from "../client/table-names.ts";
+import { ageingTable } from "../schema/tables.ts";
 import { unlessOverLimit } from "./table-statistics.ts";
-import { ageingTable } from "./tables.ts";
 
 /** What a shorter retention would delete of a table. */
 export type TableLoss = {

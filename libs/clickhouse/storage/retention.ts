@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
 import type { ClickHouseClient } from "../client/client.ts";
 import { StoreError } from "../client/errors.ts";
-import { readDefinitions } from "./definitions.ts";
-import { AGEING_TABLES } from "./tables.ts";
+import { readDefinitions } from "../schema/definitions.ts";
+import { AGEING_TABLES } from "../schema/tables.ts";
 
 /** How long a new store keeps its data when no setting says otherwise; the migrations say the same. */
 export const DEFAULT_RETENTION_DAYS = 100;

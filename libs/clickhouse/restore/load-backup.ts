@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { restoreTables } from "../backup/backup.ts";
+import { BackupError } from "../backup/errors.ts";
+import type { BackupOptions } from "../backup/operation.ts";
+import type { BackupPlace } from "../backup/place.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { identifier } from "../client/sql-text.ts";
 import { MigrationError, migrate, readApplied, readMigrations, tablesOf } from "../schema/migrate.ts";
-import { applyRetention, readRetention } from "../schema/retention.ts";
 import { AGEING_TABLES, COPIED_TABLES } from "../schema/tables.ts";
-import { restoreTables } from "./backup.ts";
-import { BackupError } from "./errors.ts";
-import type { BackupOptions } from "./operation.ts";
-import type { BackupPlace } from "./place.ts";
+import { applyRetention, readRetention } from "../storage/retention.ts";
 
 export type LoadOptions = BackupOptions & {
   /** The folder of our migrations. */
