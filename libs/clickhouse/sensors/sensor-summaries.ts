@@ -1,7 +1,8 @@
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
 import { readSensorKeys, type SensorKey } from "../access/sensor-keys.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { readSensorActivity, type SensorActivity, SIMULATION } from "./sensor-activity.ts";
+import { SIMULATION } from "../schema/sensor-activity-rows.ts";
+import { readSensorActivity, type SensorActivity } from "./sensor-activity.ts";
 
 export type Counts = {
   readonly accepted: number;
