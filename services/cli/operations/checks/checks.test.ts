@@ -1,6 +1,6 @@
 import type { SensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
 import { summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
-import type { ReplicaReport } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
+import type { ReplicaReport } from "@noisefloor/clickhouse-cluster/client/report.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { GroupState } from "@noisefloor/kafka/group-state.ts";
 import { KafkaError } from "@noisefloor/kafka/port/errors.ts";

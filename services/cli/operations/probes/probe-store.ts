@@ -15,7 +15,7 @@ import { type DiskSpace, floorOf, readDiskSpace } from "@noisefloor/clickhouse/s
 import { explainUnusable } from "@noisefloor/clickhouse/server/open.ts";
 import { readDailyObservations, readSize, type StoreSize } from "@noisefloor/clickhouse/storage/growth.ts";
 import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
-import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
+import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/client/report.ts";
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { LoudestSource } from "@noisefloor/domain/sensors/own-address.ts";

@@ -3,9 +3,10 @@ import { readFile } from "node:fs/promises";
 import { readLastBackup } from "@noisefloor/clickhouse/backup/made-backups.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readServerClock } from "@noisefloor/clickhouse/server/clock.ts";
+import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/client/report.ts";
 import { REPLICA_STATES } from "@noisefloor/clickhouse-cluster/replicas/choose.ts";
-import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/replicas/report.ts";
 import type { ServiceContext } from "../service-context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 const POLL_MS = 60_000;
 

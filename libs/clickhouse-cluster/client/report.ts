@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readOwnShards } from "../client/client.ts";
-import type { ReplicaState } from "./choose.ts";
-import { readReplicaState } from "./replica-cache.ts";
+import type { ReplicaState } from "../replicas/choose.ts";
+import { readReplicaState } from "../replicas/replica-cache.ts";
+import { readOwnShards } from "./client.ts";
 
 /** A server of a shard that has several, and how it is now. */
 export type ReplicaReport = { readonly shard: number; readonly host: string; readonly state: ReplicaState };
