@@ -4,7 +4,7 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { type Admission, createAdmission } from "./admission.ts";
 import { type ConnectionLimit, connectionLimit } from "./connection-limit.ts";
-import { inTurnPerConnection } from "./pipelining.ts";
+import { limitPipelining } from "./pipelining.ts";
 import { countRejections } from "./rejections.ts";
 import { type AnswerMemory, createAnswerMemory } from "./response-memory.ts";
 import { sharesOf } from "./shares.ts";
@@ -82,7 +82,10 @@ export function registerLimits(
   app.decorate("connectionLimit", connections);
   connections.track(app.server);
   const watch = cutStalledReaders(app, limits.readingPace, onRejected);
-  const handleRequest = inTurnPerConnection(app.routing, onRejected, watch);
+  const handleRequest = limitPipelining((request, response) => {
+    watch(request.socket);
+    app.routing(request, response);
+  }, onRejected);
   app.decorate("handleRequest", handleRequest);
   app.server.removeAllListeners("request").on("request", handleRequest).on("checkExpectation", handleRequest);
   app.addHook("onRequest", (request, _reply, done) => {

@@ -23,7 +23,7 @@ export function countRejections(metrics: Pick<Metrics, "httpRejected">): OnRejec
   return (reason) => metrics.httpRejected.inc({ reason });
 }
 
-/** A client that sends more requests on one connection without reading a response is disconnected. */
+/** A client with more requests than these under way on one connection is disconnected. */
 export const MAX_PIPELINED_REQUESTS = 32;
 
 /**

@@ -9,7 +9,7 @@ type Progress = { since: number; read: number };
 
 /**
  * Closes connections whose client does not read its response, or hardly does: what it has not read fills memory.
- * @returns what to call with each connection, once.
+ * @returns what to call with the connection of each request.
  */
 export function cutStalledReaders(
   app: FastifyInstance,
@@ -36,6 +36,7 @@ export function cutStalledReaders(
   timer.unref();
   app.addHook("onClose", async () => clearInterval(timer));
   return (socket) => {
+    if (readers.has(socket)) return;
     readers.set(socket, { since: performance.now(), read: 0 });
     socket.once("close", () => readers.delete(socket));
   };

@@ -36,10 +36,7 @@ export type ToJsonArray = <Item>(
   signal?: Abortable,
 ) => Promise<JsonArray<Item>>;
 
-/**
- * Answers of so many characters are not counted: a connection has one at a time, so that the limit on connections
- * bounds them.
- */
+/** Responses up to this many characters are not counted: the limits on connections and on pipelining bound them. */
 const UNRESERVED = 4 * 1024;
 /** The size in which a body is serialised and written. */
 const PIECE_BYTES = 64 * 1024;

@@ -62,6 +62,11 @@ export function onClosed(response: ServerResponse, listener: () => void): void {
   else due.push(listener);
 }
 
+/** The responses of a connection that are not finished, in the order in which they are due. */
+export function pendingResponses(socket: Socket): readonly ServerResponse[] {
+  return pending.get(socket) ?? [];
+}
+
 /** The open requests that have arrived completely, so that a response is due. */
 export function completeRequests(): readonly ServerResponse["req"][] {
   return [...pending.values()].flatMap((ofSocket) => ofSocket.map(({ req }) => req)).filter(({ complete }) => complete);

@@ -189,22 +189,20 @@ test("a request with many addresses is rejected before its body has arrived", as
   await Promise.all(asked);
 });
 
-/** One that is handled, and as many as may wait. */
-const AHEAD = 1 + MAX_PIPELINED_REQUESTS;
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-test("pipelined requests are handled one after the other, in their order", async () => {
+test("pipelined requests get their responses in their order", async () => {
   const { port, release } = await serve({ queryCapacity: 16 }, true);
   const socket = connect(port, "127.0.0.1");
-  socket.write(Array.from({ length: AHEAD }, (_, number) => request(`/v3/ip/45.0.0.${number}`)).join(""));
-  await eventually(async () => expect(app.admission.inFlight()).toBe(1));
-  expect(app.admission.queued()).toBe(0);
+  const numbers = Array.from({ length: MAX_PIPELINED_REQUESTS }, (_, number) => number);
+  socket.write(numbers.map((number) => request(`/v3/ip/45.0.0.${number}`)).join(""));
+  await eventually(async () => expect(app.admission.inFlight()).toBeGreaterThan(1));
   release();
   let text = "";
   socket.setEncoding("utf8").on("data", (data: string) => (text += data));
-  await eventually(async () => expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(AHEAD));
+  await eventually(async () => expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(numbers.length));
   const order = [...text.matchAll(/\{"ip":"45\.0\.0\.(\d+)"/g)].map(([, number]) => Number(number));
-  expect(order).toEqual(Array.from({ length: AHEAD }, (_, number) => number));
+  expect(order).toEqual(numbers);
   socket.write(request("/healthz"));
   await eventually(async () => expect(text, "and the connection is still open").toContain('{"status":"ok"}'));
   socket.destroy();
