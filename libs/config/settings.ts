@@ -241,7 +241,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
       metricsToken: variables.METRICS_TOKEN,
       limits: {
         ...(variables.QUERY_CAPACITY !== undefined && { queryCapacity: variables.QUERY_CAPACITY }),
-        answerMemoryBytes: variables.ANSWER_MEMORY_MIB * MEBIBYTE,
+        responseMemoryBytes: variables.ANSWER_MEMORY_MIB * MEBIBYTE,
         connectionsPerClient: variables.MAX_CONNECTIONS_PER_CLIENT,
       },
     },

@@ -2,7 +2,7 @@ import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { probeStore } from "@noisefloor/cli/operations/probes/probe-store.ts";
 import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
-import { changeRows } from "@noisefloor/clickhouse/changes/mutate.ts";
+import { mutate } from "@noisefloor/clickhouse/changes/mutate.ts";
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
@@ -143,7 +143,7 @@ test("a change of rows ends when every replica has made it, also one that the se
   let hasEnded = false;
   // The server of the first replica waits for itself alone, as if the other one had no session with Keeper.
   const settings = { mutations_sync: "1" };
-  const waiting = changeRows(world.client, { table: "consumer_lag", change, settings }).then(() => {
+  const waiting = mutate(world.client, { table: "consumer_lag", change, settings }).then(() => {
     hasEnded = true;
   });
   await throughout(500, async () => expect([hasEnded, await left()]).toEqual([false, 1]));
@@ -183,7 +183,7 @@ test("one replica of each shard may be killed: what is stored and asked meanwhil
     await expectAllCounted();
     await store(200);
     expect(await activity()).toMatchObject(allCounted());
-    await changeRows(world.client, { table: "consumer_lag", change: "DELETE WHERE topic = ''" });
+    await mutate(world.client, { table: "consumer_lag", change: "DELETE WHERE topic = ''" });
     const { settings } = commandOver(world);
     expect((await probeStore(settings)).facts).toMatchObject({ value: { schema: { value: expect.any(Number) } } });
     await (await openPreparedStore(settings)).close();
@@ -259,7 +259,7 @@ testInFull(
   "rollups are replaced, rows deleted and the retention changed on every replica",
   async () => {
     const { client } = world;
-    await changeRows(client, { table: "observations", change: "DELETE WHERE source_ip < toIPv4('45.0.0.100')" });
+    await mutate(client, { table: "observations", change: "DELETE WHERE source_ip < toIPv4('45.0.0.100')" });
     stored -= 100;
     expect(await replaceRollups(client, { stale: { from: NOW - 3_600_000, to: NOW } })).toBe(true);
     await expectAllCounted();

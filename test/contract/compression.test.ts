@@ -105,12 +105,12 @@ test("a compressed answer takes no more memory than a plain one, and releases it
   const largest = (await ask(ACTIVITY)).body.length;
   const app: FastifyInstance = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics), {
     // A caller without a key gets a quarter.
-    limits: { answerMemoryBytes: 4 * (largest + 1_024) },
+    limits: { responseMemoryBytes: 4 * (largest + 1_024) },
   });
   onTestFinished(() => app.close());
   for (const accepted of ["identity", "gzip", "br"]) {
     const { statusCode } = await app.inject({ url: ACTIVITY, headers: { "accept-encoding": accepted } });
-    expect([accepted, statusCode, app.answerMemory.used()]).toEqual([accepted, 200, 0]);
+    expect([accepted, statusCode, app.responseMemory.used()]).toEqual([accepted, 200, 0]);
   }
 });
 

@@ -189,7 +189,7 @@ test("of concurrent requests for many addresses no more are answered than the li
 
 test("lookups whose answer does not fit in memory cost nothing", async () => {
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics), {
-    limits: { answerMemoryBytes: 4 * 1_024 },
+    limits: { responseMemoryBytes: 4 * 1_024 },
   });
   const ask = (ips: readonly string[]) =>
     app.inject({ method: "POST", url: "/v2/noise/multi/quick", payload: JSON.stringify({ ips }) });

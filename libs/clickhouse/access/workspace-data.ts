@@ -1,6 +1,6 @@
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { z } from "zod";
-import { changeRows } from "../changes/mutate.ts";
+import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
@@ -34,25 +34,25 @@ export async function countPersonalObservations(client: ClickHouseClient, worksp
  * The observations go last: an interrupted deletion is seen by them, and done again.
  */
 export async function deletePersonalData(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  await changeRows(client, {
+  await mutate(client, {
     table: "dead_letters",
     change: "DELETE WHERE publish_right = {right:String}",
     params: { right: formatRight({ dataset: "personal", workspaceId }) },
   });
   const params = { workspaceId };
-  await changeRows(client, {
+  await mutate(client, {
     table: "sensor_activity",
     change: "DELETE WHERE workspace_id = {workspaceId:String}",
     params,
   });
   for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
-    await changeRows(client, { table: scoped, change: `DELETE WHERE ${OWN}`, params });
+    await mutate(client, { table: scoped, change: `DELETE WHERE ${OWN}`, params });
   }
 }
 
 /** Deletes a workspace itself; its keys stay as they are. */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  await changeRows(client, {
+  await mutate(client, {
     table: "workspaces",
     change: "DELETE WHERE workspace_id = {workspaceId:String}",
     params: { workspaceId },

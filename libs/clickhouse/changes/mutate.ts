@@ -16,7 +16,7 @@ export type Change = {
  * of before. Can be repeated.
  * @throws StoreTimeoutError when a replica does not do it in time.
  */
-export async function changeRows(client: ClickHouseClient, { table, change, params, settings }: Change): Promise<void> {
+export async function mutate(client: ClickHouseClient, { table, change, params, settings }: Change): Promise<void> {
   const isSharded = SHARDED_TABLES.includes(table);
   for (const owner of isSharded ? await client.owners() : [client]) {
     await owner.command({

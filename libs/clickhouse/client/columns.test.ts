@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type RowReader, readRow } from "./columns.ts";
-import { IncompleteAnswerError } from "./errors.ts";
+import { IncompleteResponseError } from "./errors.ts";
 
 /** A row of UInt64, Array(UInt64), String, Array(UInt8), Array(UInt16), Array(UInt32) and Array(String), as RowBinary. */
 const ROW = Buffer.concat([
@@ -43,7 +43,7 @@ test("lengths from 128 take more than one byte", () => {
 
 test("an answer cut at any byte, or longer than its row, is an error", () => {
   for (let end = 0; end < ROW.length; end++) {
-    expect(() => readRow(ROW.subarray(0, end), "test", read), `cut after ${end}`).toThrow(IncompleteAnswerError);
+    expect(() => readRow(ROW.subarray(0, end), "test", read), `cut after ${end}`).toThrow(IncompleteResponseError);
   }
-  expect(() => readRow(Buffer.concat([ROW, Buffer.from([0])]), "test", read)).toThrow(IncompleteAnswerError);
+  expect(() => readRow(Buffer.concat([ROW, Buffer.from([0])]), "test", read)).toThrow(IncompleteResponseError);
 });

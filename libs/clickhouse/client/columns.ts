@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "./connect.ts";
-import { IncompleteAnswerError } from "./errors.ts";
+import { IncompleteResponseError } from "./errors.ts";
 
 /** Reads the values of one row in the format RowBinary, in the order of its columns. */
 export type RowReader = {
@@ -27,7 +27,7 @@ export type ColumnQuery = {
 /**
  * Reads one row whose columns are arrays: a million values without an object for each. Every array states its length,
  * so an answer that was cut shows.
- * @throws IncompleteAnswerError when the answer is not one whole row of the columns that were read.
+ * @throws IncompleteResponseError when the answer is not one whole row of the columns that were read.
  */
 export async function readColumns<T>(
   client: ClickHouseClient,
@@ -50,7 +50,9 @@ export function readRow<T>(bytes: Buffer, name: string, read: (row: RowReader) =
   let position = 0;
   const take = (length: number): Buffer => {
     if (position + length > bytes.length) {
-      throw new IncompleteAnswerError(`${name}: the answer ends after ${bytes.length} bytes, in the middle of its row`);
+      throw new IncompleteResponseError(
+        `${name}: the answer ends after ${bytes.length} bytes, in the middle of its row`,
+      );
     }
     const taken = bytes.subarray(position, position + length);
     position += length;
@@ -84,7 +86,7 @@ export function readRow<T>(bytes: Buffer, name: string, read: (row: RowReader) =
     strings: () => Array.from({ length: readLength() }, string),
   });
   if (position !== bytes.length) {
-    throw new IncompleteAnswerError(`${name}: ${bytes.length - position} bytes follow the row that was expected`);
+    throw new IncompleteResponseError(`${name}: ${bytes.length - position} bytes follow the row that was expected`);
   }
   return result;
 }

@@ -11,8 +11,8 @@ export class StoreTimeoutError extends Error {
 }
 
 /** The answer was cut off: the part that arrived must not be read as the whole. */
-export class IncompleteAnswerError extends Error {
-  override name = "IncompleteAnswerError";
+export class IncompleteResponseError extends Error {
+  override name = "IncompleteResponseError";
 }
 
 /** The store's disk is nearly full: nothing may be written until space is free again. */
@@ -129,7 +129,7 @@ const PROXY_TEXT_LENGTH = 500;
 /** The client's message when an answer takes longer than the request timeout. */
 const CLIENT_TIMEOUT = "Timeout error.";
 
-const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteAnswerError, StoreFullError];
+const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteResponseError, StoreFullError];
 
 /**
  * What a server of a cluster answers that lost a shard in the middle of its answer: ATTEMPT_TO_READ_AFTER_EOF, which is

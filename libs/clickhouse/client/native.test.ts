@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { IncompleteAnswerError } from "./errors.ts";
+import { IncompleteResponseError } from "./errors.ts";
 import { ArrayColumn, type NumberBlock, readNumberBlocks } from "./native.ts";
 
 const text = (value: string) => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
@@ -56,7 +56,7 @@ test("a column of arrays is read as their values and where each array ends, in w
   };
   for (let size = 1; size <= answer.length; size++) expect(await read(answer, size)).toEqual([{ rows: 3, columns }]);
   for (let length = 1; length < answer.length; length++) {
-    await expect(read(answer.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteAnswerError);
+    await expect(read(answer.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteResponseError);
   }
 });
 
@@ -84,7 +84,7 @@ test("an answer is ended when its reader stops, or cannot read it", async () => 
   for await (const _block of readNumberBlocks(endless(FIRST))) break;
   expect(ended).toBe(1);
   const broken = Buffer.from("Code: 241. DB::Exception: Memory limit exceeded (for query), while executing");
-  await expect(readNumberBlocks(endless(broken)).next()).rejects.toThrow(IncompleteAnswerError);
+  await expect(readNumberBlocks(endless(broken)).next()).rejects.toThrow(IncompleteResponseError);
   expect(ended).toBe(2);
 });
 
@@ -99,7 +99,7 @@ test("an empty answer has no blocks and no rows", async () => {
 
 test("a block that is cut anywhere is an error", async () => {
   for (let length = 1; length < FIRST.length; length++) {
-    await expect(read(FIRST.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteAnswerError);
+    await expect(read(FIRST.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteResponseError);
   }
 });
 
@@ -109,6 +109,6 @@ test("an answer that holds anything but numbers is an error", async () => {
     await expect(read(other)).rejects.toThrow(`the answer has a column of type ${type}`);
   }
   await expect(read(Buffer.from("Code: 241. DB::Exception: Memory limit exceeded"))).rejects.toThrow(
-    IncompleteAnswerError,
+    IncompleteResponseError,
   );
 });

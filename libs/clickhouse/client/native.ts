@@ -1,4 +1,4 @@
-import { IncompleteAnswerError } from "./errors.ts";
+import { IncompleteResponseError } from "./errors.ts";
 
 /** Values of a column in the order of its rows; of more than 32 bits, each as several numbers, the lowest bits first. */
 export type NumberColumn = Uint32Array<ArrayBuffer>;
@@ -21,7 +21,7 @@ function readType(type: string): { readonly bytes: number; readonly isArray: boo
   const plain = type.replace(/^SimpleAggregateFunction\(\w+, (.+)\)$/, "$1").replace(/^DateTime\('\w+'\)$/, "DateTime");
   const value = plain.replace(/^Array\((\w+)\)$/, "$1");
   const bytes = BYTES[value];
-  if (bytes === undefined) throw new IncompleteAnswerError(`the answer has a column of type ${type.slice(0, 80)}`);
+  if (bytes === undefined) throw new IncompleteResponseError(`the answer has a column of type ${type.slice(0, 80)}`);
   return { bytes, isArray: value !== plain };
 }
 
@@ -34,7 +34,7 @@ export type NumberBlock = { readonly rows: number; readonly columns: NumberColum
  *
  * The format does not say how many blocks there are: only a reader who knows the number of rows can tell a whole answer
  * from one that was cut between two of them.
- * @throws IncompleteAnswerError when a block is cut, or the answer holds anything else, such as an error's text.
+ * @throws IncompleteResponseError when a block is cut, or the answer holds anything else, such as an error's text.
  */
 export async function* readNumberBlocks(answer: AsyncIterable<Uint8Array>): AsyncGenerator<NumberBlock, void, void> {
   const reader = new ByteReader(answer);
@@ -108,7 +108,7 @@ class ByteReader {
 
   async #take(length: number): Promise<Uint8Array<ArrayBuffer>> {
     if (!(await this.#has(length))) {
-      throw new IncompleteAnswerError(`the answer ends after ${this.#total} bytes, in the middle of a block`);
+      throw new IncompleteResponseError(`the answer ends after ${this.#total} bytes, in the middle of a block`);
     }
     const bytes = new Uint8Array(length);
     for (let at = 0; at < length; ) {

@@ -3,9 +3,9 @@ import type { ClickHouseSettings } from "@clickhouse/client";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { z } from "zod";
 import type { ClickHouseClient, QuerySql } from "./client.ts";
-import { IncompleteAnswerError, isRefused, StoreTimeoutError } from "./errors.ts";
+import { IncompleteResponseError, isRefused, StoreTimeoutError } from "./errors.ts";
 import { readNumberBlocks } from "./native.ts";
-import { answerRows } from "./response.ts";
+import { responseRows } from "./response.ts";
 
 /** Several parameters of a query that its definition makes of one value. */
 export class ParamGroup {
@@ -69,7 +69,7 @@ export function run<Params extends z.ZodType<Record<string, unknown>>, Row exten
 
 /**
  * The same for a query that always answers with one row.
- * @throws IncompleteAnswerError when it does not.
+ * @throws IncompleteResponseError when it does not.
  */
 export async function runForOne<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
@@ -79,11 +79,11 @@ export async function runForOne<Params extends z.ZodType<Record<string, unknown>
   return onlyRow(definition, await run(client, definition, params));
 }
 
-/** The row of a query that always answers with one. @throws IncompleteAnswerError when it did not. */
+/** The row of a query that always answers with one. @throws IncompleteResponseError when it did not. */
 export function onlyRow<Row>({ name }: { readonly name: string }, rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined || rows.length > 1) {
-    throw new IncompleteAnswerError(`${name}: expected one row, got ${rows.length}`);
+    throw new IncompleteResponseError(`${name}: expected one row, got ${rows.length}`);
   }
   return row;
 }
@@ -194,7 +194,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
       else await definition.onBlock(columns);
     }
     if (String(rows) !== summary?.result_rows) {
-      throw new IncompleteAnswerError(`${definition.name}: the answer has ${rows} of ${summary?.result_rows} rows`);
+      throw new IncompleteResponseError(`${definition.name}: the answer has ${rows} of ${summary?.result_rows} rows`);
     }
     return blocks;
   }
@@ -205,7 +205,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
 
 async function parseRows<Row extends z.ZodType>(row: Row, text: string): Promise<z.output<Row>[]> {
   const parsed: z.output<Row>[] = [];
-  for (const piece of answerRows(text)) {
+  for (const piece of responseRows(text)) {
     if (parsed.length > 0) await yieldToEventLoop();
     for (const value of piece) parsed.push(row.parse(value));
   }

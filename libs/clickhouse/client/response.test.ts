@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { IncompleteAnswerError, isTransient } from "./errors.ts";
-import { answerRows } from "./response.ts";
+import { IncompleteResponseError, isTransient } from "./errors.ts";
+import { responseRows } from "./response.ts";
 
 const DOCUMENT = `{
 	"meta": [{"name": "ip", "type": "String"}, {"name": "hits", "type": "UInt64"}],
@@ -9,7 +9,7 @@ const DOCUMENT = `{
 	"statistics": {"elapsed": 0.001}
 }`;
 
-const rowsOf = (text: string) => [...answerRows(text)].flat();
+const rowsOf = (text: string) => [...responseRows(text)].flat();
 
 test("the rows of a whole answer come by their column names", () => {
   expect(rowsOf(DOCUMENT)).toEqual([
@@ -27,7 +27,7 @@ test("an answer cut at any byte is an error that passes by itself, never fewer r
     } catch (thrown) {
       error = thrown;
     }
-    expect(error, `cut after ${end}`).toBeInstanceOf(IncompleteAnswerError);
+    expect(error, `cut after ${end}`).toBeInstanceOf(IncompleteResponseError);
     expect(isTransient(error)).toBe(true);
   }
 });
@@ -38,7 +38,7 @@ test.each([
   ["an exception", DOCUMENT.replace('"rows": 2', '"rows": 2, "exception": "Code: 241"')],
   ["something else", "Ok.\n"],
 ])("an answer with %s is an error", (_, text) => {
-  expect(() => rowsOf(text)).toThrow(IncompleteAnswerError);
+  expect(() => rowsOf(text)).toThrow(IncompleteResponseError);
 });
 
 /** As the server lays a large document out. */
@@ -50,7 +50,7 @@ function largeDocument(rows: number): string {
 }
 
 test("the rows of a large answer come in pieces, all of them, in their order", () => {
-  const pieces = [...answerRows(largeDocument(5_000))];
+  const pieces = [...responseRows(largeDocument(5_000))];
   expect(pieces.length).toBeGreaterThan(3);
   expect(pieces.flat()).toEqual(
     Array.from({ length: 5_000 }, (_, number) => ({ path: `path,\n\t],\n ${number}`, number, pairs: [[1, 2], [3]] })),
@@ -63,6 +63,6 @@ test("a large answer that is cut or lost a row is an error", () => {
   const lost = document.replace(/^.* 1234".*\n/m, "");
   const failed = document.replace('"rows": 2000', '"rows": 2000, "exception": "Code: 241"');
   for (const text of [...cuts, document.slice(0, -2), lost, failed]) {
-    expect(() => rowsOf(text)).toThrow(IncompleteAnswerError);
+    expect(() => rowsOf(text)).toThrow(IncompleteResponseError);
   }
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { IncompleteAnswerError } from "./errors.ts";
+import { IncompleteResponseError } from "./errors.ts";
 
 /** The members of a JSONCompact document that we read. */
 const documentSchema = z.object({
@@ -21,11 +21,11 @@ const PIECE_CHARACTERS = 32 * 1024;
 /**
  * The rows of an answer in the format JSONCompact, as objects by column name. A large answer comes in pieces, so that
  * its reader can let other requests have their turn in between.
- * @throws IncompleteAnswerError after the last piece at the latest, unless the document is complete and holds as many
+ * @throws IncompleteResponseError after the last piece at the latest, unless the document is complete and holds as many
  * rows as it states: a full disk, a lost connection or a proxy may cut an answer whose status was 200, which would read
  * as fewer rows.
  */
-export function* answerRows(text: string): Generator<Record<string, unknown>[]> {
+export function* responseRows(text: string): Generator<Record<string, unknown>[]> {
   const { start, end } = dataOf(text);
   const { meta, data, rows } = parse(documentSchema, text, () => text.slice(0, start) + text.slice(end));
   const names = meta.map(({ name }) => name);
@@ -38,7 +38,7 @@ export function* answerRows(text: string): Generator<Record<string, unknown>[]> 
     yield piece.map((values) => rowOf(names, values));
     from = to + ROW_END.length;
   }
-  if (count !== rows) throw new IncompleteAnswerError(`the answer states ${rows} rows and holds ${count}`);
+  if (count !== rows) throw new IncompleteResponseError(`the answer states ${rows} rows and holds ${count}`);
 }
 
 const tableSchema = z.custom<readonly (readonly unknown[])[]>(isTable);
@@ -73,6 +73,6 @@ function parse<Schema extends z.ZodType>(schema: Schema, text: string, json: () 
   try {
     return schema.parse(JSON.parse(json()));
   } catch (error) {
-    throw new IncompleteAnswerError(`the answer is incomplete: it has ${text.length} characters`, { cause: error });
+    throw new IncompleteResponseError(`the answer is incomplete: it has ${text.length} characters`, { cause: error });
   }
 }

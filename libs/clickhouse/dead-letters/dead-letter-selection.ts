@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { changeRows } from "../changes/mutate.ts";
+import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { DEAD_LETTER_RETRIES, DEAD_LETTERS } from "../client/table-names.ts";
@@ -173,7 +173,7 @@ export async function* readSelectedIds(client: ClickHouseClient, filter: DeadLet
  * it is selected again. Resolves when they are deleted.
  */
 export async function deleteDeadLetters(client: ClickHouseClient, filter: DeadLetterFilter): Promise<void> {
-  await changeRows(client, {
+  await mutate(client, {
     table: "dead_letters",
     change: `DELETE WHERE ${WHERE} AND id IN (SELECT id FROM (${SELECTED}))`,
     params: paramsOf(filter),

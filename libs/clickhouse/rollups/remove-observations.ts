@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { changeRows } from "../changes/mutate.ts";
+import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
@@ -38,7 +38,7 @@ export async function removeObservations(
   if (found.observations > 0) {
     const isOfKey = filter.receivedFrom === undefined && filter.formats === undefined;
     if (!isOfKey) await mergeVersions(client, found);
-    await changeRows(client, { table: "observations", change: `DELETE WHERE ${condition}`, settings: SETTINGS });
+    await mutate(client, { table: "observations", change: `DELETE WHERE ${condition}`, settings: SETTINGS });
   }
   return { ...found, isComplete: (await renewStaleRollups(client, options)) !== "aborted" };
 }
@@ -58,7 +58,7 @@ async function removeCounts(client: ClickHouseClient, filter: ObservationFilter)
     ({ sensor, workspace }) => `(${literal(sensor)}, ${literal(workspace)})`,
   );
   const isKept = kept.length === 0 ? "" : ` AND (sensor_id, workspace_id) NOT IN (${kept.join(", ")})`;
-  await changeRows(client, { table: "sensor_activity", change: `DELETE WHERE ${named}${isKept}`, settings: SETTINGS });
+  await mutate(client, { table: "sensor_activity", change: `DELETE WHERE ${named}${isKept}`, settings: SETTINGS });
 }
 
 const unmergedMonths = defineQuery({

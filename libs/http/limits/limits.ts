@@ -6,7 +6,7 @@ import { type Admission, createAdmission } from "./admission.ts";
 import { type ConnectionLimit, connectionLimit } from "./connection-limit.ts";
 import { limitPipelining } from "./pipelining.ts";
 import { countRejections } from "./rejections.ts";
-import { type AnswerMemory, createAnswerMemory } from "./response-memory.ts";
+import { createResponseMemory, type ResponseMemory } from "./response-memory.ts";
 import { sharesOf } from "./shares.ts";
 import { cutStalledReaders, type ReadingPace } from "./stalled-readers.ts";
 
@@ -15,7 +15,7 @@ export type LimitOptions = {
   /** The total cost of the large queries that run at once. */
   readonly queryCapacity: number;
   /** Bytes of answers that their clients have not read yet. */
-  readonly answerMemoryBytes: number;
+  readonly responseMemoryBytes: number;
   /** Open connections of one client. */
   readonly connectionsPerClient: number;
   readonly connections: number;
@@ -35,7 +35,7 @@ export function defaultQueryCapacity(processors: number): number {
 
 export const DEFAULT_LIMITS: LimitOptions = {
   queryCapacity: defaultQueryCapacity(availableParallelism()),
-  answerMemoryBytes: 256 * MIB,
+  responseMemoryBytes: 256 * MIB,
   connectionsPerClient: 512,
   connections: 4_096,
   maxWaitMs: 10_000,
@@ -49,7 +49,7 @@ const QUEUE_FACTOR = 8;
 declare module "fastify" {
   interface FastifyInstance {
     admission: Admission;
-    answerMemory: AnswerMemory;
+    responseMemory: ResponseMemory;
     connectionLimit: ConnectionLimit;
     /** What every server of the application calls with its requests. */
     handleRequest: RequestListener;
@@ -72,13 +72,13 @@ export function registerLimits(
     rejectionDelayMs: limits.rejectionDelayMs,
     onRejected,
   });
-  const memory = createAnswerMemory(sharesOf(limits.answerMemoryBytes), onRejected);
+  const memory = createResponseMemory(sharesOf(limits.responseMemoryBytes), onRejected);
   const connections = connectionLimit(
     { perClient: limits.connectionsPerClient, total: limits.connections, trustedProxies },
     onRejected,
   );
   app.decorate("admission", admission);
-  app.decorate("answerMemory", memory);
+  app.decorate("responseMemory", memory);
   app.decorate("connectionLimit", connections);
   connections.track(app.server);
   const watch = cutStalledReaders(app, limits.readingPace, onRejected);

@@ -51,7 +51,7 @@ export function queueTimeoutError(seconds: number): HttpError {
   return new HttpError(503, `The query waited ${seconds} seconds for its turn: send the request again later`);
 }
 
-export function answerTooLargeError(maxBytes: number): HttpError {
+export function responseTooLargeError(maxBytes: number): HttpError {
   return new HttpError(503, `The answer is larger than ${Math.floor(maxBytes / 1_048_576)} MiB: ask for less`);
 }
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
-import { answerTooLargeError, type OnRejected, REJECTION_ERRORS } from "./rejections.ts";
+import { type OnRejected, REJECTION_ERRORS, responseTooLargeError } from "./rejections.ts";
 import { createHoldings, type Holdings, type Shares } from "./shares.ts";
 
 /** One answer's memory, from its first bytes until its client has read it. */
-export type AnswerReservation = {
+export type ResponseReservation = {
   /** @throws HttpError 429 when the caller's share is used up, 503 when all memory is. */
   grow(bytes: number): void;
   shrink(bytes: number): void;
@@ -13,18 +13,18 @@ export type AnswerReservation = {
 };
 
 /** Bounds the bytes of answers that their clients have not read yet, per caller and in total. */
-export type AnswerMemory = {
-  reserve(request: FastifyRequest): AnswerReservation;
+export type ResponseMemory = {
+  reserve(request: FastifyRequest): ResponseReservation;
   used(): number;
 };
 
-export function createAnswerMemory(shares: Shares, onRejected: OnRejected): AnswerMemory {
+export function createResponseMemory(shares: Shares, onRejected: OnRejected): ResponseMemory {
   const holdings = createHoldings(shares);
   return { used: holdings.used, reserve: (request) => new Reservation(request, holdings, onRejected) };
 }
 
 /** A class, as each request has one: functions of its own would have to be made for each. */
-class Reservation implements AnswerReservation {
+class Reservation implements ResponseReservation {
   readonly #request: FastifyRequest;
   readonly #holdings: Holdings;
   readonly #onRejected: OnRejected;
@@ -46,7 +46,7 @@ class Reservation implements AnswerReservation {
     const max = this.#holdings.maxFor(this.#caller);
     if (this.#own + bytes > max) {
       this.#onRejected("answer_too_large");
-      throw answerTooLargeError(max);
+      throw responseTooLargeError(max);
     }
     const exhausted = this.#holdings.take(this.#caller, bytes);
     if (exhausted !== undefined) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
-import type { AnswerReservation } from "../limits/response-memory.ts";
+import type { ResponseReservation } from "../limits/response-memory.ts";
 import { type Deadline, runWithDeadline } from "../requests/deadline.ts";
 import type { Parameter, PathParameter, RawQuery } from "../requests/parameters.ts";
 import { nameUnknownParameters } from "../requests/unknown-parameters.ts";
@@ -9,7 +9,7 @@ import { isNotModified } from "../response-bodies/etag.ts";
 import {
   type JsonArray,
   jsonArrayMaker,
-  serializeAnswer,
+  serializeResponse,
   streamPieces,
   type ToJsonArray,
 } from "../response-bodies/response-body.ts";
@@ -137,7 +137,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
     onRequest: [nameUnknownParameters(known), ...[onRequest ?? []].flat()],
     handler: async (request, reply) => {
-      const memory = app.answerMemory.reserve(request);
+      const memory = app.responseMemory.reserve(request);
       // Not before the connection is done with it: what the client has not read is still in memory.
       onClosed(reply.raw, () => memory.release());
       try {
@@ -148,7 +148,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
             reply.code(answer.status);
             return JSON.stringify(answer.body);
           }
-          const plain = await serializeAnswer(answer, memory, deadline);
+          const plain = await serializeResponse(answer, memory, deadline);
           if (hasEtag && isNotModified(request, reply, plain)) return undefined;
           if (typeof plain === "string" || plain.length === 1) return plain;
           varyByEncoding(reply);
@@ -169,7 +169,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
 }
 
 /** A body of several pieces is streamed, at the pace at which the client reads it. */
-function sendable(body: string | readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
+function sendable(body: string | readonly Buffer[], reply: FastifyReply, memory: ResponseReservation) {
   reply.type("application/json; charset=utf-8");
   if (typeof body === "string") return body;
   const [first, ...more] = body;

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from "node:zlib";
 import { negotiate } from "@fastify/accept-negotiator";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { AnswerReservation } from "../limits/response-memory.ts";
+import type { ResponseReservation } from "../limits/response-memory.ts";
 
 /** Shorter bodies are sent as they are: compressing them saves no packet, and lookups shall not wait for it. */
 const LEAST_BYTES = 1024;
@@ -70,7 +70,7 @@ export function compressBodies(app: FastifyInstance): void {
 export async function compressPieces(
   pieces: readonly Buffer[],
   encoding: ContentEncoding,
-  memory: AnswerReservation,
+  memory: ResponseReservation,
   signal: Pick<AbortSignal, "throwIfAborted">,
 ): Promise<readonly Buffer[]> {
   const compressed: Buffer[] = [];
@@ -89,7 +89,7 @@ export async function compressPieces(
 
 function* takePieces(
   pieces: readonly Buffer[],
-  memory: AnswerReservation,
+  memory: ResponseReservation,
   signal: Pick<AbortSignal, "throwIfAborted">,
 ): Generator<Buffer> {
   for (const piece of pieces) {

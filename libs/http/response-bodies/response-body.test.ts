@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { JsonBytes, jsonArrayMaker, serializeAnswer, streamPieces } from "./response-body.ts";
+import { JsonBytes, jsonArrayMaker, serializeResponse, streamPieces } from "./response-body.ts";
 
 const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
 const forEver = new AbortController().signal;
 const serialize = async (value: unknown) => {
-  const body = await serializeAnswer(value, unlimited, forEver);
+  const body = await serializeResponse(value, unlimited, forEver);
   return typeof body === "string" ? body : Buffer.concat(body).toString();
 };
 
@@ -46,7 +46,7 @@ test("rows serialised one by one give the same JSON as an array", async () => {
 test("a short answer is one piece, whatever it is made of", async () => {
   const toJsonArray = jsonArrayMaker(unlimited, forEver);
   const piecesOf = async (length: number) =>
-    serializeAnswer({ a: await toJsonArray(["x".repeat(length)]), b: 1 }, unlimited, forEver);
+    serializeResponse({ a: await toJsonArray(["x".repeat(length)]), b: 1 }, unlimited, forEver);
   expect(await piecesOf(1_000)).toEqual([Buffer.from(JSON.stringify({ a: ["x".repeat(1_000)], b: 1 }))]);
   expect((await piecesOf(100_000)).length).toBeGreaterThan(1);
 });
@@ -143,6 +143,6 @@ test.each([
     reserved += bytes;
   };
   const memory = { ...unlimited, grow };
-  await serializeAnswer("x".repeat(characters), memory, forEver);
+  await serializeResponse("x".repeat(characters), memory, forEver);
   expect(reserved).toBe(taken);
 });

@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
 import { createPace, yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
-import type { AnswerReservation } from "../limits/response-memory.ts";
+import type { ResponseReservation } from "../limits/response-memory.ts";
 
 /** An array that is serialised already, so that its items need not all be in memory. */
 export class JsonArray<Item> {
   declare readonly item?: Item;
   readonly pieces: readonly Buffer[];
   /** The memory of the answer that it was made for. Another answer may share it, and reserves as much for itself. */
-  readonly reservedBy: AnswerReservation;
-  constructor(pieces: readonly Buffer[], reservedBy: AnswerReservation) {
+  readonly reservedBy: ResponseReservation;
+  constructor(pieces: readonly Buffer[], reservedBy: ResponseReservation) {
     this.pieces = pieces;
     this.reservedBy = reservedBy;
   }
@@ -52,7 +52,7 @@ const MAX_DEPTH = 3;
 type Abortable = Pick<AbortSignal, "throwIfAborted">;
 
 /** Serialises piece by piece, reserves memory for each, and yields to other requests. */
-function createWriter(memory: AnswerReservation, signal: Abortable) {
+function createWriter(memory: ResponseReservation, signal: Abortable) {
   const pieces: Buffer[] = [];
   /** What comes before `text`, as far as it is written. */
   let piece = Buffer.alloc(0);
@@ -113,7 +113,7 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
 type Writer = ReturnType<typeof createWriter>;
 
 /** @throws the reservation's error when there is no memory for the response, and the signal's reason. */
-export function jsonArrayMaker(memory: AnswerReservation, requestSignal: Abortable): ToJsonArray {
+export function jsonArrayMaker(memory: ResponseReservation, requestSignal: Abortable): ToJsonArray {
   return async (items, signal = requestSignal) => {
     const writer = createWriter(memory, signal);
     await writeItems(items, writer);
@@ -144,9 +144,9 @@ async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, wri
 }
 
 /** Serialises a response body, a large one in pieces, with the memory reserved. */
-export async function serializeAnswer(
+export async function serializeResponse(
   answer: unknown,
-  memory: AnswerReservation,
+  memory: ResponseReservation,
   signal: Abortable,
 ): Promise<string | readonly Buffer[]> {
   if (!isLarge(answer, 0)) {
@@ -195,7 +195,7 @@ function isLarge(value: unknown, depth: number): value is object {
 }
 
 /** The pieces as a stream that releases the memory of each once it is written. */
-export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservation): Readable {
+export function streamPieces(pieces: readonly Buffer[], memory: ResponseReservation): Readable {
   return Readable.from(takePieces([...pieces], memory), { objectMode: false, highWaterMark: PIECE_BYTES });
 }
 
@@ -203,7 +203,7 @@ export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservatio
  * Not a closure: V8 drops the optimised code of one with a full garbage collection, and to compile it again for each
  * large answer took ten milliseconds.
  */
-async function* takePieces(left: Buffer[], memory: AnswerReservation): AsyncGenerator<Buffer, void, void> {
+async function* takePieces(left: Buffer[], memory: ResponseReservation): AsyncGenerator<Buffer, void, void> {
   const pace = createPace(WRITTEN_BEFORE_YIELD);
   // Requests that share an answer get it at the same moment.
   await yieldToEventLoop();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts";
-import { answerRows } from "@noisefloor/clickhouse/client/response.ts";
+import { responseRows } from "@noisefloor/clickhouse/client/response.ts";
 import { afterAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 
@@ -15,7 +15,7 @@ afterAll(() => client.close());
 
 test("a large answer of the server is parsed in pieces", async () => {
   const result = await client.query({ query: SQL, format: "JSONCompact" });
-  const pieces = [...answerRows(await result.text())];
+  const pieces = [...responseRows(await result.text())];
   expect(pieces.length).toBeGreaterThan(10);
   expect(pieces.flat()).toEqual(expected);
 });

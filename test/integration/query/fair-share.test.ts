@@ -238,20 +238,20 @@ function askUnread(port: number, caller: Caller): Socket {
 test("a client that does not read its answer is disconnected, and the answer's memory is released", async () => {
   const { url, port } = await serve({ readingPace: { bytes: 64 * 1024, withinMs: 1_500 } });
   const socket = askUnread(port, withKey(key));
-  await eventually(async () => expect(app.answerMemory.used()).toBeGreaterThan(4 * MIB));
+  await eventually(async () => expect(app.responseMemory.used()).toBeGreaterThan(4 * MIB));
   await eventually(async () => expect(await rejected("stalled_reader")).toBe(1));
-  await eventually(async () => expect(app.answerMemory.used()).toBe(0));
+  await eventually(async () => expect(app.responseMemory.used()).toBe(0));
   socket.destroy();
   const { body } = await ask(url, "/v3/ip", withKey(key), KNOWN);
   expect(body, "a client that reads gets all of it").toMatchObject({ data: { length: 10_000 } });
 });
 
 test("unread answers are bounded per caller and in total; more are rejected and take no memory", async () => {
-  const { url, port } = await serve({ answerMemoryBytes: 44 * MIB });
+  const { url, port } = await serve({ responseMemoryBytes: 44 * MIB });
   const sockets = [askUnread(port, withKey(key))];
   await eventually(async () => expect(app.admission.inFlight()).toBeGreaterThan(0));
   await eventually(async () =>
-    expect([app.admission.inFlight(), app.answerMemory.used() > 5 * MIB]).toEqual([0, true]),
+    expect([app.admission.inFlight(), app.responseMemory.used() > 5 * MIB]).toEqual([0, true]),
   );
   expect(await ask(url, "/v3/ip", withKey(key), KNOWN)).toEqual({
     status: 429,
@@ -264,7 +264,7 @@ test("unread answers are bounded per caller and in total; more are rejected and 
   expect((await ask(url, "/v3/ip", withKey(otherKey), KNOWN)).status, "a client that reads is not affected").toBe(200);
   expect((await ask(url, "/v3/community/45.0.0.1", withoutKey(1))).status).toBe(200);
   for (const socket of sockets) socket.destroy();
-  await eventually(async () => expect(app.answerMemory.used()).toBe(0));
+  await eventually(async () => expect(app.responseMemory.used()).toBe(0));
 });
 
 test("a client's connections beyond the limit get a 429, and when one of the others closes it can open another", async () => {

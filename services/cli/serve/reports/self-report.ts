@@ -6,7 +6,6 @@ import { readServerClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/client/report.ts";
 import { REPLICA_STATES } from "@noisefloor/clickhouse-cluster/replicas/choose.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { ServiceContext } from "./service-context.ts";
 
 const POLL_MS = 60_000;
 
