@@ -7,10 +7,10 @@ import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
 import { isLostMembership, isTransient, toKafkaError } from "./library-errors.ts";
 import type { StreamConsumer } from "./port/port.ts";
 
-/** How much of a partition is fetched at once: enough for two large inserts. */
+/** How much of a partition one fetch brings: enough for two large inserts. */
 const FETCH_BYTES = 16 * 1024 * 1024;
 /**
- * How many partitions' messages are in memory at once, besides those that are prepared and wait for the store: at most
+ * How many partitions' messages are in memory at any moment, besides those that are prepared and wait for the store: at most
  * one batch of a partition.
  */
 const CONCURRENT_PARTITIONS = 4;
@@ -39,7 +39,7 @@ const MAX_RESTART_DELAY_MS = 30_000;
 const JOIN_TIMEOUT_MS = 5_000;
 
 /**
- * A group member that handles a partition's messages in order, two batches at once, and commits in the same order what
+ * A group member that handles a partition's messages in order, two batches side by side, and commits in the same order what
  * the handler finished.
  * It restarts after errors that unreachable brokers cause, however long they are away; any other error is a failure.
  */

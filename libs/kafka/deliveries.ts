@@ -56,7 +56,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   return {
     async deliver(payload) {
-      // The library delivers all partitions at once. To cut a hundred thousand messages takes tens of milliseconds.
+      // The library delivers all partitions in one turn, and cutting a large batch blocks the event loop.
       await yieldToEventLoop();
       const { batch, resolveOffset } = payload;
       const lane = await laneFor(lanes, payload);
@@ -98,7 +98,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 }
 
 /**
- * Where these messages belong: behind those of the lane, or in a new one when they are delivered again.
+ * Where these messages belong: after those of the lane, or in a new one when they are delivered again.
  * @throws the error of earlier messages that have failed and do not come before these.
  */
 async function laneFor(lanes: Map<number, Lane>, { batch, resolveOffset }: EachBatchPayload): Promise<Lane> {

@@ -1,5 +1,5 @@
 /**
- * Works on all servers of a cluster at once, and ends when the work on each has ended: a failure of one stops the
+ * Works on all servers of a cluster side by side, and ends when the work on each has ended: a failure of one stops the
  * others.
  * @param work stops when its signal aborts.
  * @throws the first server's error, of those that failed.
@@ -24,7 +24,7 @@ export async function onAllServers<T>(
 
 type OnProgress = (done: number, total: number) => void;
 
-/** Adds up the progress of so many servers. @returns what the work on the server with an index calls. */
+/** Adds up the progress on several servers. @returns what the work on the server with an index calls. */
 export function sumProgress(servers: number, onProgress: OnProgress): (index: number) => OnProgress {
   const [done, total] = [new Array<number>(servers).fill(0), new Array<number>(servers).fill(0)];
   const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);

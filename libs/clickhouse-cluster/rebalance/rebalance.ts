@@ -155,7 +155,7 @@ async function finish(
   return true;
 }
 
-/** One portion after the other on each shard, and all shards at once. @returns false when it was cancelled. */
+/** One portion after the other on each shard, all shards side by side. @returns false when it was cancelled. */
 async function eachPortion(
   portions: readonly Portion[],
   { clients }: Target,

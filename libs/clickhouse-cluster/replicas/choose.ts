@@ -7,7 +7,7 @@ export const REPLICA_STATES = ["complete", "behind", "alone", "away"] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 
 /**
- * Chooses which replica of every shard is asked, by its index in the order of the configuration: the same of all
+ * Chooses which replica of every shard is asked, by its index in the order of the configuration: one index for all
  * shards, as that is what a query can ask ClickHouse for. A shard whose replica of that index is away is answered by
  * any other, so those must be complete.
  * @param states of each shard's replicas.

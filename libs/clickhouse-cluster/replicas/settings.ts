@@ -7,8 +7,8 @@ export const MAX_DELAY_SECONDS = 5;
 const QUORUM_TIMEOUT_MS = 6_000;
 
 /**
- * Lets an insert end when so many replicas have the rows, in the table and in those of its views: each replica that
- * answers questions then answers with them, and they outlast one disk.
+ * Lets an insert end when the given number of replicas has the rows, in the table and in those of its views: each
+ * replica that answers questions then answers with them, and they outlast one disk.
  */
 export function storingOn(replicas: number): ClickHouseSettings {
   return replicas < 2 ? {} : { insert_quorum: String(replicas), insert_quorum_timeout: QUORUM_TIMEOUT_MS };

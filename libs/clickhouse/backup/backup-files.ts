@@ -60,7 +60,7 @@ async function measureFolder(path: string): Promise<number> {
   const files = entries.filter((entry) => entry.isFile()).map(pathOf);
   const folders = entries.filter((entry) => entry.isDirectory()).map(pathOf);
   let bytes = 0;
-  // Several at once: one by one, a disk writes its journal for each.
+  // Several side by side: one by one, a disk writes its journal for each.
   for (let start = 0; start < files.length; start += FILES_AT_ONCE) {
     const sizes = files.slice(start, start + FILES_AT_ONCE).map((file) =>
       withFile(file, async (opened) => {

@@ -70,7 +70,7 @@ export async function verifyBackup(
 
 /**
  * Restores tables of a backup into a database that holds no rows of them yet.
- * @param options `parts`: the definitions first, then the data into the tables that these made, or both at once.
+ * @param options `parts`: the definitions first, then the data into the tables that these made, or both together.
  * @returns whether it was done; false when it was cancelled.
  * @throws BackupError
  */

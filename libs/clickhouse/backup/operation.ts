@@ -42,10 +42,10 @@ const operationState = defineQuery({
 });
 export type OperationState = z.output<typeof operationState.row>;
 
-/** A small store is done at once; a large one is asked less and less often. */
+/** The pause grows between these: a small store is done within milliseconds, a large one within hours. */
 const FIRST_POLL_MS = 20;
 const MAX_POLL_MS = 250;
-/** The server counts as gone after so many failed polls in a row. */
+/** Failed polls in a row after which the server counts as gone. */
 const MAX_FAILED_POLLS = 20;
 
 /**

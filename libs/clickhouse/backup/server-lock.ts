@@ -50,8 +50,7 @@ const POLL_MS = 50;
 
 /**
  * Takes a lock that one process at a time can hold: a query that sleeps under an id, which the server gives to one
- * query only. The server ends the query when its client's connection closes, so a process that is killed leaves no lock
- * behind.
+ * query only. The server ends the query when its client's connection closes, so a process that is killed releases it.
  * @returns how to release it; undefined when another process holds it.
  */
 export async function acquireServerLock(

@@ -7,7 +7,7 @@ const POLL_MS = 10_000;
 
 /**
  * The retention in days, kept up to date: an intake that went by a longer one from before would take in observations
- * that the server deletes at once.
+ * that the server deletes immediately.
  */
 export function openRetentionCache(
   client: ClickHouseClient,

@@ -32,8 +32,8 @@ export type TableChangesOptions = {
 };
 
 /**
- * Asks which tables have changed by the names and hashes of their parts, for all callers in one query: an idle service
- * would else spend most of its processor time on reading small tables again. A merge counts as a change, too.
+ * Asks which tables have changed by the names and hashes of their parts, for all callers in one query, so that an idle
+ * service does not read small tables again and again. A merge counts as a change, too.
  */
 export function watchTableChanges(
   client: ClickHouseClient,

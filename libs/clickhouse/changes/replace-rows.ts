@@ -12,7 +12,7 @@ const newestUpdate = defineQuery({
 
 /**
  * Inserts rows that replace those with the same ids, into a table in which the row with the newest `updated_at` counts.
- * They get a newer time than the rows they replace, whatever the clock says: with a clock that is behind, a change
+ * They get a newer time than the rows they replace, whatever the clock says: with a clock that is late, a change
  * would be inserted and never be seen.
  * @param now milliseconds since 1970 UTC.
  */

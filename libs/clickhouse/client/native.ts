@@ -71,7 +71,7 @@ async function readColumn(reader: ByteReader, rows: number): Promise<NumberColum
 class ByteReader {
   readonly #coming: AsyncIterator<Uint8Array>;
   readonly #pieces: Uint8Array[] = [];
-  /** Of the first piece, so many are taken. */
+  /** Number of bytes already consumed from the first piece. */
   #taken = 0;
   #left = 0;
   #total = 0;

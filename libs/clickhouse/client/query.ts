@@ -123,7 +123,7 @@ const PRIORITIES = {
   },
 } as const satisfies Record<string, ClickHouseSettings>;
 
-/** Beside others: several at once keep all processors busy with one thread each, and leave the foreground its turn. */
+/** Of queries that run side by side: one thread each keeps all processors busy, and leaves the foreground its turn. */
 const ONE_THREAD = { max_threads: 1 } as const satisfies ClickHouseSettings;
 
 /** Turns a client into one that only reads. The server stops a query whose signal aborts. */

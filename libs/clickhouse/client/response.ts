@@ -15,7 +15,7 @@ const DATA_START = '\n\t"data":\n\t[\n';
 const DATA_END = "\n\t],\n";
 const ROW_END = ",\n";
 
-/** To parse and to check so much takes a millisecond or two. */
+/** Parsed and checked before other requests get their turn. */
 const PIECE_CHARACTERS = 32 * 1024;
 
 /**

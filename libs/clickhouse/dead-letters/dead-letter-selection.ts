@@ -110,8 +110,8 @@ const newestInEach = defineQuery({
   params: params.extend({ limit: z.int() }),
   row: countSchema.extend({ newestOnes: z.array(z.tuple([z.int(), z.string()])) }),
 });
-/** Each group keeps so many of its own: more of them take longer than to read all dead letters twice. */
-const MOST_IN_EACH = 1_000;
+/** Max newest ids of a group: above it, the dead letters are read twice. */
+const MAX_IN_GROUP = 1_000;
 
 /** The selected dead letters by source, reason and state, and the ids of the newest of them, the newest first. */
 export async function countAndFindNewest(
@@ -121,7 +121,7 @@ export async function countAndFindNewest(
 ): Promise<{ counts: DeadLetterCount[]; ids: string[] }> {
   if (limit === 0) return { counts: await countDeadLettersBy(client, filter), ids: [] };
   const given = { ...paramsOf(filter), limit };
-  if (limit > MOST_IN_EACH) {
+  if (limit > MAX_IN_GROUP) {
     const found = await run(client, newestIds, given);
     return { counts: await countDeadLettersBy(client, filter), ids: found.map(({ id }) => id) };
   }

@@ -53,7 +53,7 @@ export function embeddedFiles(dataDir: string): EmbeddedFiles {
 const credentialsSchema = z.object({ writer: z.string(), grafana: z.string() });
 export type EmbeddedCredentials = z.infer<typeof credentialsSchema>;
 
-/** The data directory's passwords, made at the first start. If two processes make them at once, one's are kept. */
+/** The data directory's passwords, made at the first start. If two processes make them together, one's are kept. */
 export async function readOrMakeCredentials(file: string): Promise<EmbeddedCredentials> {
   const fresh = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
   await createPrivately(file, JSON.stringify(fresh));

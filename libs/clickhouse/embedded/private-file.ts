@@ -6,7 +6,7 @@ export async function writePrivately(file: string, text: string): Promise<void> 
   await withPrivateFile(file, text, (unfinished) => rename(unfinished, file));
 }
 
-/** The same unless the file exists. If two processes make it at once, one's is kept. @returns whether ours is. */
+/** The same unless the file exists. If two processes make it together, one's is kept. @returns whether ours is. */
 export async function createPrivately(file: string, text: string): Promise<boolean> {
   let isOurs = true;
   await withPrivateFile(file, text, async (unfinished) => {

@@ -108,7 +108,7 @@ export async function removeNetworkLists(
 
 /** Flattens the lists of a kind as they stand and switches every reader to the result. */
 async function switchRanges(client: ClickHouseClient, kind: NetworkKind): Promise<{ ranges: number }> {
-  // Taken after the lists were written and before all are read: of two imports at once, the one with the higher number
+  // Taken after the lists were written and before all are read: of two simultaneous imports, the one with the higher number
   // has read what the other one wrote.
   const generation = await nextGeneration(client, kind);
   const networks: ListedNetwork[] = await run(client, currentNetworks, { kind });
@@ -126,7 +126,7 @@ async function switchRanges(client: ClickHouseClient, kind: NetworkKind): Promis
   return { ranges: ranges.length };
 }
 
-/** Higher than every number that was given out before. Microseconds, so that two imports at once differ. */
+/** Higher than every number that was given out before. Microseconds, so that two simultaneous imports differ. */
 async function nextGeneration(client: ClickHouseClient, kind: NetworkKind): Promise<number> {
   const latest = await runForOne(client, latestGeneration, { kind });
   return Math.max(Math.floor((performance.timeOrigin + performance.now()) * 1_000), latest.generation + 1);

@@ -27,7 +27,7 @@ export type ObservationSummary = {
   readonly from: number | undefined;
   readonly to: number | undefined;
   readonly retentionDays: number;
-  /** So many of them are older than the retention: the next merges delete them. */
+  /** How many of them are older than the retention: the next merges delete them. */
   readonly expired: number;
 };
 

@@ -47,9 +47,9 @@ const rowsAfter = defineQuery({
 
 const BEFORE_ALL = { ip: "0.0.0.0", dataset: "", workspace: "", at: 0, sensor: "", id: "" };
 /** Rows have from some hundred bytes to 64 KiB. */
-const PAGE = { first: 500, most: 20_000, bytes: 8 * 1024 * 1024 };
+const PAGE = { first: 500, max: 20_000, bytes: 8 * 1024 * 1024 };
 
-/** Reads rows in the order of the table's key, so many at a time as take a few MiB. */
+/** Reads rows in the order of the table's key, a few MiB at a time. */
 export async function* readRows(client: ClickHouseClient, filter: RowFilter): AsyncGenerator<readonly StoredRow[]> {
   let after = BEFORE_ALL;
   let limit = PAGE.first;
@@ -62,7 +62,7 @@ export async function* readRows(client: ClickHouseClient, filter: RowFilter): As
     const { ip, dataset, workspace_id: workspace, began_at: at, sensor_id: sensor, observation_id: id } = last;
     after = { ip, dataset, workspace, at, sensor, id };
     const bytes = Math.max(...rows.map(sizeOf), 1);
-    limit = Math.max(1, Math.min(PAGE.most, limit * 2, Math.floor(PAGE.bytes / bytes)));
+    limit = Math.max(1, Math.min(PAGE.max, limit * 2, Math.floor(PAGE.bytes / bytes)));
   }
 }
 

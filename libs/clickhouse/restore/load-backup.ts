@@ -14,7 +14,7 @@ import { applyRetention, readRetention } from "../storage/retention.ts";
 export type LoadOptions = BackupOptions & {
   /** The folder of our migrations. */
   readonly migrations: string;
-  /** Keeps the rows of the backup for so many days, if its own retention is shorter. */
+  /** The fewest days for which the rows of the backup are kept, if its own retention is shorter. */
   readonly retentionDays?: number | undefined;
 };
 

@@ -155,7 +155,7 @@ async function dropSeconds(servers: readonly ClickHouseClient[]): Promise<void> 
 /** Without these the server does not drop a table of more than 50 GB, as a likely mistake. */
 const DROP_ANY_SIZE = { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" } as const;
 
-/** A row of `tag_addresses` is about so many hours. */
+/** The time that a row of `tag_addresses` covers. */
 const BLOCK_MS = 64 * HOUR_MS;
 
 /** The times of the partitions of a rollup of which a part is stale. A rollup of last times has one partition for all. */

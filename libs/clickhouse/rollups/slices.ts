@@ -15,7 +15,7 @@ export type ObservationSlice = {
   readonly rows: number;
 };
 
-/** The server takes 0.4 GB for so many, measured with two tags each and three addresses to four rows. */
+/** Max rows of a slice, for which the server takes about 0.4 GB. */
 const MAX_ROWS = 1_000_000;
 
 /**

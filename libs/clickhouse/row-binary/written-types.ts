@@ -49,7 +49,7 @@ function list<Item>(item: WrittenType<Item>): WrittenType<readonly Item[]> {
   };
 }
 
-/** In Native, a byte for each value says whether there is none; the values follow. */
+/** In Native, a byte for each value says whether it is null; the values follow. */
 function nullable<Value>(type: WrittenType<Value>): WrittenType<Value> {
   return {
     name: `Nullable(${type.name})`,

@@ -4,7 +4,7 @@ import { AGEING_TABLES } from "./tables.ts";
 
 /**
  * Settings of a table, because an insert cannot ask for them. They cover merged parts too: the embedded server deletes
- * the parts that a merge has read at once, other servers after eight minutes.
+ * the parts that a merge has read immediately, other servers after eight minutes.
  */
 const DURABLE = ["fsync_after_insert", "fsync_part_directory", "min_rows_to_fsync_after_merge"];
 

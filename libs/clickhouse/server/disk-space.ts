@@ -33,7 +33,7 @@ export type DiskSpace = { readonly freeBytes: number; readonly totalBytes: numbe
 export type DiskGuard = {
   /** Undefined while the server does not report it. */
   freeBytes(): number | undefined;
-  /** Below so many free bytes, nothing is stored. */
+  /** Minimum free disk space; inserts are refused below it. */
   floorBytes(): number | undefined;
   /** @throws StoreFullError below the floor. */
   assertSpace(): void;
@@ -52,11 +52,11 @@ export type DiskGuardOptions = PollingOptions & {
 };
 
 const POLL_MS = 5_000;
-const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
+const MIN_FLOOR_BYTES = 256 * 1024 * 1024;
 
-/** Below so many free bytes nothing is stored, when no setting says otherwise. */
+/** Minimum free disk space in bytes, when no setting says otherwise. */
 export function floorOf({ totalBytes }: DiskSpace): number {
-  return Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
+  return Math.max(MIN_FLOOR_BYTES, Math.floor(totalBytes / 50));
 }
 
 /** @returns the reason, when the server answers and does not report it. */

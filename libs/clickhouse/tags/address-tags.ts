@@ -92,7 +92,7 @@ const VERSION = `ifNull(concat(
 /** SQL: the number of a partition, and of a part's. */
 const PARTITION = "intDiv(toUnixTimestamp(stored_at), 300)";
 const PARTITION_OF_PART = "intDiv(toUnixTimestamp(parseDateTimeBestEffort(splitByChar('_', _part)[1], 'UTC')), 300)";
-/** A partition and a block as one number, of which the block has so many bits. */
+/** Bits of the block in a number that has a partition and a block. */
 const BLOCK_BITS = 40;
 
 /** What `address_changes` has in other blocks than the known ones. */

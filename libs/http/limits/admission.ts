@@ -4,7 +4,7 @@ import { callerOf, type LimitedCaller } from "./caller.ts";
 import { type OnRejected, queueTimeoutError, REJECTION_ERRORS } from "./rejections.ts";
 import { createHoldings, type Exhausted, type Shares } from "./shares.ts";
 
-/** Bounds the total cost of the large queries that run at once, and of those that wait in a queue. */
+/** Bounds the total cost of the large queries that run side by side, and of those that wait in a queue. */
 export type Admission = {
   /**
    * Runs a query once there is capacity for it; callers take queues.
@@ -12,7 +12,7 @@ export type Admission = {
    * @throws HttpError 429 when the caller's queue is full, 503 when the whole queue is or the query waited too long.
    */
   run<T>(request: FastifyRequest, cost: number, signal: AbortSignal, query: () => Promise<T>): Promise<T>;
-  /** Throws what `run` would throw at once: call it before any work that a rejection would make useless. */
+  /** Throws what `run` would throw immediately: call it before any work that a rejection would make useless. */
   assertCapacity(request: FastifyRequest, cost: number): Promise<void>;
   /** The total cost of the running queries. */
   inFlight(): number;
@@ -24,7 +24,7 @@ export type AdmissionOptions = {
   readonly capacity: Shares;
   readonly queue: Shares;
   readonly maxWaitMs: number;
-  /** Delays each rejection: a client that retries at once would keep the process busy with rejecting. */
+  /** Delays each rejection: a client that retries immediately would keep the process busy with rejecting. */
   readonly rejectionDelayMs: number;
   readonly onRejected: OnRejected;
 };

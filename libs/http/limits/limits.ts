@@ -10,9 +10,9 @@ import { createResponseMemory, type ResponseMemory } from "./response-memory.ts"
 import { sharesOf } from "./shares.ts";
 import { cutStalledReaders, type ReadingPace } from "./stalled-readers.ts";
 
-/** What a process gives to its callers at once, so that none of them can starve the others. */
+/** What a process gives to its callers at any moment, so that none of them can starve the others. */
 export type LimitOptions = {
-  /** The total cost of the large queries that run at once. */
+  /** The total cost of the large queries that run side by side. */
   readonly queryCapacity: number;
   /** Bytes of answers that their clients have not read yet. */
   readonly responseMemoryBytes: number;
@@ -28,7 +28,7 @@ export type LimitOptions = {
 
 const MIB = 1024 * 1024;
 
-/** More queries than keep the processors busy answer nothing sooner, and slow the intake down. */
+/** Queries beyond those that keep the processors busy end no sooner, and slow the intake down. */
 export function defaultQueryCapacity(processors: number): number {
   return Math.min(16, Math.max(4, 2 * processors));
 }

@@ -3,7 +3,7 @@ import { callerOf, type LimitedCaller } from "./caller.ts";
 import { type OnRejected, REJECTION_ERRORS, responseTooLargeError } from "./rejections.ts";
 import { createHoldings, type Holdings, type Shares } from "./shares.ts";
 
-/** One answer's memory, from its first bytes until its client has read it. */
+/** One response's memory, from its first bytes until its client has read it. */
 export type ResponseReservation = {
   /** @throws HttpError 429 when the caller's share is used up, 503 when all memory is. */
   grow(bytes: number): void;
@@ -12,7 +12,7 @@ export type ResponseReservation = {
   release(): void;
 };
 
-/** Bounds the bytes of answers that their clients have not read yet, per caller and in total. */
+/** Bounds the bytes of responses that their clients have not read yet, per caller and in total. */
 export type ResponseMemory = {
   reserve(request: FastifyRequest): ResponseReservation;
   used(): number;

@@ -20,7 +20,7 @@ export type Exhausted = "caller" | "withoutKey" | "all";
 /** Counts how much each caller holds. */
 export type Holdings = {
   used(): number;
-  /** The most that this caller can ever hold. */
+  /** The maximum that this caller can ever hold. */
   maxFor(caller: LimitedCaller): number;
   /** @returns the limit that the amount would exceed; undefined when it could be taken now. */
   check(caller: LimitedCaller, amount: number): Exhausted | undefined;

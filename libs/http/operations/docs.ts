@@ -18,8 +18,7 @@ const PAGE_SECURITY_POLICY = {
 
 /**
  * Serves the OpenAPI document: as JSON at /openapi.json, as pages at /docs, which load nothing from other hosts.
- * @param describe makes it, called at the first request: that takes a tenth of a second, which most starts can do
- * without.
+ * @param describe makes it; called at the first request, so that it does not delay the start.
  */
 export async function registerDocs(app: FastifyInstance, describe: () => OpenApiDocument): Promise<void> {
   let described: OpenApiDocument | undefined;

@@ -8,7 +8,7 @@ import { contentLength } from "./content-length.ts";
  * time: at full speed, a dozen senders of 31 MiB keep its garbage collector busy for two seconds.
  */
 const BYTES_PER_MS = 16 * 1024;
-/** Of each body, this is read at once: a small one delays nothing. */
+/** The beginning of each body, which is read without delay. */
 const UNPACED_BYTES = 128 * 1024;
 
 /**
@@ -38,7 +38,7 @@ export function discard(body: Readable): void {
 /** When the last discarded bytes will have been read. */
 let readUntil = 0;
 
-/** Milliseconds until so many bytes more have been read. */
+/** Milliseconds until the given number of further bytes has been read. */
 function untilRead(bytes: number): number {
   const now = performance.now();
   readUntil = Math.max(readUntil, now) + bytes / BYTES_PER_MS;

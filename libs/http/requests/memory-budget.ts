@@ -8,7 +8,7 @@ export type Reservation = {
 
 /** Bounds the memory of the open requests, in total and per sender. */
 export type MemoryBudget = {
-  /** Whether the sender could reserve so many bytes now. */
+  /** Whether the sender could reserve the bytes now. */
   hasSpace(bytes: number, sender: string): boolean;
   /** An empty reservation without a holder. */
   reserve(sender: string): Reservation;

@@ -30,11 +30,11 @@ export const REQUEST_TIMEOUT_MS = 120_000;
 export const BODY_CHECK_MS = 5_000;
 /** Checks in a row that a body may fail: after a long block of the event loop one finds nothing read yet. */
 const MAX_SLOW_CHECKS = 2;
-/** Parsing and validating a larger body takes a millisecond or more. */
+/** Other requests get a turn before a larger body is parsed and validated. */
 const LARGE_BODY_BYTES = 32 * 1024;
 /** Parsing the largest takes ten milliseconds. */
 const TURNS_AFTER_BODY = 32;
-/** How much of a large body is read before other requests get their turn: libuv would read up to 2 MiB at once. */
+/** How much of a large body is read before other requests get their turn: libuv alone would read up to 2 MiB. */
 const BYTES_BEFORE_YIELD = 128 * 1024;
 /** Slower senders have stalled, or want to hold our memory. */
 const MIN_BYTES_PER_SECOND = 500;

@@ -21,7 +21,7 @@ const MORE = "...";
 /** Names the parameters that an operation ignores, in the response and for the debug log. Values are never named. */
 export function nameUnknownParameters(known: ReadonlySet<string>) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    // Without a query, which is most lookups, there is nothing to compare.
+    // Without a query, as in nearly all lookups, there is nothing to compare.
     const unknown = request.url.includes("?") ? findUnknown(Object.keys(Object(request.query)), known) : [];
     if (unknown.length > 0) {
       request.unknownParameters = unknown;

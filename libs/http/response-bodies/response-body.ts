@@ -6,7 +6,7 @@ import type { ResponseReservation } from "../limits/response-memory.ts";
 export class JsonArray<Item> {
   declare readonly item?: Item;
   readonly pieces: readonly Buffer[];
-  /** The memory of the answer that it was made for. Another answer may share it, and reserves as much for itself. */
+  /** The memory of the response that it was made for. Another one may share it, and reserves as much for itself. */
   readonly reservedBy: ResponseReservation;
   constructor(pieces: readonly Buffer[], reservedBy: ResponseReservation) {
     this.pieces = pieces;
@@ -17,9 +17,9 @@ export class JsonArray<Item> {
 /** An item that writes its JSON itself: a large one that need not become a text first. */
 export class JsonBytes<Item> {
   declare readonly item?: Item;
-  /** The most bytes that it takes, those included that it writes beyond its end. */
+  /** Max bytes that it takes, those included that it writes beyond its end. */
   readonly maxBytes: number;
-  /** Writes it to memory from a place on. @returns where it ends. */
+  /** Writes it to memory from an index on. @returns the index after its end. */
   readonly write: (memory: Buffer, start: number) => number;
   constructor(maxBytes: number, write: JsonBytes<Item>["write"]) {
     this.maxBytes = maxBytes;
@@ -82,7 +82,7 @@ function createWriter(memory: ResponseReservation, signal: Abortable) {
     writeBytes({ maxBytes, write }: JsonBytes<unknown>) {
       const needed = Buffer.byteLength(text) + maxBytes;
       if (piece.length - written < needed) {
-        // A short answer must not hold the memory of a long one: only what is written is reserved.
+        // A short response must not hold the memory of a long one: only what is written is reserved.
         const size = Math.max(needed, Math.min(PIECE_BYTES, 2 * piece.length));
         endPiece();
         piece = Buffer.allocUnsafeSlow(size);
@@ -161,7 +161,7 @@ export async function serializeResponse(
   await writeValue(answer, writer, 0);
   const pieces = writer.end();
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  // To stream a few short pieces takes a third of a millisecond.
+  // A few short pieces are not worth a stream.
   return bytes > PIECE_BYTES ? pieces : [Buffer.concat(pieces, bytes)];
 }
 
@@ -199,13 +199,10 @@ export function streamPieces(pieces: readonly Buffer[], memory: ResponseReservat
   return Readable.from(takePieces([...pieces], memory), { objectMode: false, highWaterMark: PIECE_BYTES });
 }
 
-/**
- * Not a closure: V8 drops the optimised code of one with a full garbage collection, and to compile it again for each
- * large answer took ten milliseconds.
- */
+/** Not a closure: V8 drops the optimised code of one with a full garbage collection. */
 async function* takePieces(left: Buffer[], memory: ResponseReservation): AsyncGenerator<Buffer, void, void> {
   const pace = createPace(WRITTEN_BEFORE_YIELD);
-  // Requests that share an answer get it at the same moment.
+  // Requests that share a response get it at the same moment.
   await yieldToEventLoop();
   for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
     const { length } = piece;

@@ -20,7 +20,7 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [status: number, message: s
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive: send it again"],
 };
 
-/** The member of a response that has what is due once it closes: found in less time than in a map of all responses. */
+/** The member of a response that has what is due once it closes. */
 const DUE = Symbol("due once the response closes");
 
 declare module "node:http" {
@@ -38,7 +38,7 @@ const pending = new Map<Socket, ServerResponse[]>();
 /** Connections that end after their pending responses, and from which nothing more is read. */
 const ending = new WeakSet<Socket>();
 
-/** Call it for each request at once: nothing may be written into its response, and no shutdown may cut it off. */
+/** Call it first for each request: nothing may be written into its response before, and no shutdown may cut it off. */
 export function trackResponse(response: ServerResponse): void {
   const { socket } = response.req;
   const ofSocket = pending.get(socket) ?? trackConnection(socket);
@@ -54,7 +54,7 @@ export function trackResponse(response: ServerResponse): void {
   });
 }
 
-/** Calls back once the connection is done with a response, in less time than with one more event listener. */
+/** Calls back once the connection is done with a response. */
 export function onClosed(response: ServerResponse, listener: () => void): void {
   const due = response[DUE];
   // Only a test hands a response over without a connection.
@@ -73,7 +73,7 @@ export function completeRequests(): readonly ServerResponse["req"][] {
 }
 
 /**
- * When a connection closes, Node closes its current response but none queued behind it: those would leak what they
+ * When a connection closes, Node closes its current response but none of those after it: they would leak what they
  * hold.
  */
 function trackConnection(socket: Socket): ServerResponse[] {

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import helmet from "helmet";
 
-/** The others mean something to a page alone: on every lookup they took a tenth of its time. */
+/** The others mean something to a page alone. */
 const OF_ALL_RESPONSES = ["content-security-policy", "cross-origin-resource-policy", "x-content-type-options"];
 const isOfAll = (name: string) => OF_ALL_RESPONSES.includes(name);
 

@@ -15,7 +15,7 @@ type DecodeMessages = (response: FetchResponse) => Promise<DecodedRecord[]>;
 
 /** The decoder begins no further batch once the messages of one response take this much memory. */
 const RESPONSE_MEMORY = MAX_BATCH_MEMORY / 2;
-/** What is decoded before others get their turn: the checksums and records of 64 MiB take a quarter of a second. */
+/** Bytes that are decoded before others get their turn: a fetch brings up to 64 MiB. */
 const MEMORY_PER_TURN = 2 * 1024 * 1024;
 /** What the messages of a response take so far, and those since the last turn of others. */
 const memoryOf = new WeakMap<FetchResponse, { total: number; sinceTurn: number }>();

@@ -41,7 +41,7 @@ export function patchStaticMembership(): void {
       return GROUP_REQUESTS.has(apiKey) ? (payload) => makeRequest({ ...payload, groupInstanceId }) : makeRequest;
     };
     patched.set(this, this.lookupRequest);
-    // A static member does not announce that it leaves: the broker would reassign its partitions at once.
+    // A static member does not announce that it leaves: the broker would reassign its partitions immediately.
     this.leaveGroup = async () => ({});
   };
 }

@@ -62,7 +62,7 @@ function decompressLz4(frame: Buffer, maxBytes: number): Uint8Array {
 
 /**
  * How many bytes an LZ4 frame decompresses to, counted in its sequences: the package trusts the size that the frame
- * claims and, where it claims none, allocates the most that its blocks may hold.
+ * claims and, where it claims none, allocates the maximum that its blocks may hold.
  */
 function lz4Size(frame: Buffer, maxBytes: number): number {
   const flags = frame.readUInt8(4);

@@ -33,7 +33,7 @@ export const MAGIC = 2;
 export const MAGIC_AT = 16;
 
 /**
- * The most memory that a batch may take. Brokers accept batches of 1 MiB by default, and JSON compresses about tenfold.
+ * Max memory that a batch may take. Brokers accept batches of 1 MiB by default, and JSON compresses about tenfold.
  */
 export const MAX_BATCH_MEMORY = 256 * 1024 * 1024;
 /** What a record takes besides its bytes: millions of empty ones are a bomb too. */
