@@ -10,8 +10,8 @@ import type { StreamConsumer } from "./port/port.ts";
 /** How much of a partition one fetch brings: enough for two large inserts. */
 const FETCH_BYTES = 16 * 1024 * 1024;
 /**
- * How many partitions' messages are in memory at any moment, besides those that are prepared and wait for the store: at most
- * one batch of a partition.
+ * How many partitions' messages are in memory at any moment, besides those that are prepared and wait for the store: at
+ * most one batch of a partition.
  */
 const CONCURRENT_PARTITIONS = 4;
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
@@ -39,8 +39,8 @@ const MAX_RESTART_DELAY_MS = 30_000;
 const JOIN_TIMEOUT_MS = 5_000;
 
 /**
- * A group member that handles a partition's messages in order, two batches side by side, and commits in the same order what
- * the handler finished.
+ * A group member that handles a partition's messages in order, two batches side by side, and commits in the same order
+ * what the handler finished.
  * It restarts after errors that unreachable brokers cause, however long they are away; any other error is a failure.
  */
 export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOptions, log: Logger): StreamConsumer {

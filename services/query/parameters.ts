@@ -43,8 +43,8 @@ export const daysBack = (maxDays: number) =>
     name: "days",
     description:
       "Days back from now. Where the caller's plan allows fewer, the response covers fewer, without an error.",
-    least: 1,
-    most: maxDays,
+    min: 1,
+    max: maxDays,
     fallback: 1,
   });
 export const DAYS = daysBack(MAX_DAYS);
@@ -55,8 +55,8 @@ export const MAX_LIMIT = 1_000;
 export const LIMIT = wholeNumber({
   name: "limit",
   description: "How many entries the list has at most, the first ones of its order.",
-  least: 1,
-  most: MAX_LIMIT,
+  min: 1,
+  max: MAX_LIMIT,
   fallback: 50,
 });
 

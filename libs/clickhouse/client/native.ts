@@ -2,7 +2,7 @@ import { IncompleteResponseError } from "./errors.ts";
 
 /** Values of a column in the order of its rows; of more than 32 bits, each as several numbers, the lowest bits first. */
 export type NumberColumn = Uint32Array<ArrayBuffer>;
-/** A column of arrays: the values of all, one row after the other, and for each row the place where its own end. */
+/** A column of arrays: the values of all, one row after the other, and for each row the index after its last one. */
 export class ArrayColumn {
   readonly ends: Uint32Array;
   readonly values: NumberColumn;
@@ -57,9 +57,9 @@ async function readColumn(reader: ByteReader, rows: number): Promise<NumberColum
   const { bytes, isArray } = readType(await reader.text());
   if (!isArray) return reader.numbers(rows * bytes);
   // Of 64 bits each; a block has less than 2^32 values.
-  const places = await reader.numbers(rows * 8);
+  const offsets = await reader.numbers(rows * 8);
   const ends = new Uint32Array(rows);
-  for (let row = 0; row < rows; row++) ends[row] = places[2 * row] ?? 0;
+  for (let row = 0; row < rows; row++) ends[row] = offsets[2 * row] ?? 0;
   return new ArrayColumn(ends, await reader.numbers((ends.at(-1) ?? 0) * bytes));
 }
 

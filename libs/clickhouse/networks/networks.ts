@@ -108,8 +108,8 @@ export async function removeNetworkLists(
 
 /** Flattens the lists of a kind as they stand and switches every reader to the result. */
 async function switchRanges(client: ClickHouseClient, kind: NetworkKind): Promise<{ ranges: number }> {
-  // Taken after the lists were written and before all are read: of two simultaneous imports, the one with the higher number
-  // has read what the other one wrote.
+  // Taken after the lists were written and before all are read: of two simultaneous imports, the one with the higher
+  // number has read what the other one wrote.
   const generation = await nextGeneration(client, kind);
   const networks: ListedNetwork[] = await run(client, currentNetworks, { kind });
   const ranges = flattenNetworks(networks);

@@ -13,7 +13,7 @@ export type WrittenType<Value> = {
   writeDefaults(to: ValueWriter, rows: number): void;
 };
 
-// `writeAll` walks values by their place: arrays come in several kinds there, and V8 would make an object for each
+// `writeAll` walks values by their index: arrays come in several kinds there, and V8 would make an object for each
 // step.
 
 /** A type whose values follow each other in both formats. @param size of its default, of which each byte is 0. */

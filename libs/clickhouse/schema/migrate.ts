@@ -97,8 +97,8 @@ export type MigrateOptions = {
 
 /**
  * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
- * SHA-256. Safe when several processes run it together: every statement is idempotent (a test applies each twice) and so
- * is its record, so no lock is needed that a killed process could leave.
+ * SHA-256. Safe when several processes run it together: every statement is idempotent (a test applies each twice)
+ * and so is its record, so no lock is needed that a killed process could leave.
  * @returns the migrations that this call applied.
  * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
  * table or a view is lost, or a restore has not ended.

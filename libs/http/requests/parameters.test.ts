@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { HttpError } from "../responses/errors.ts";
 import { boolean, readParameter, text, wholeNumber } from "./parameters.ts";
 
-const days = wholeNumber({ name: "days", description: "", least: 1, most: 90, fallback: 1 });
+const days = wholeNumber({ name: "days", description: "", min: 1, max: 90, fallback: 1 });
 const includeIps = boolean({ name: "include_ips", description: "" });
 const q = text({ name: "q", description: "", example: "" });
 
@@ -55,7 +55,7 @@ describe("a whole number", () => {
 
   test("may be zero where the limits say so", () => {
     expect(
-      readParameter({ offset: "0" }, wholeNumber({ name: "offset", description: "", least: 0, most: 10, fallback: 5 })),
+      readParameter({ offset: "0" }, wholeNumber({ name: "offset", description: "", min: 0, max: 10, fallback: 5 })),
     ).toBe(0);
   });
 

@@ -52,20 +52,20 @@ function single(query: RawQuery, name: string): string | undefined {
 
 type Described = { readonly name: string; readonly description: string };
 
-/** A whole number from `least` to `most`, without sign or leading zeros. */
+/** A whole number from `min` to `max`, without sign or leading zeros. */
 export function wholeNumber(
-  about: Described & { readonly least: number; readonly most: number; readonly fallback: number },
+  about: Described & { readonly min: number; readonly max: number; readonly fallback: number },
 ): Parameter<number> {
-  const { name, description, least, most, fallback } = about;
+  const { name, description, min, max, fallback } = about;
   return {
     name,
     description,
-    takes: `a whole number from ${least} to ${most}`,
+    takes: `a whole number from ${min} to ${max}`,
     schema: z
       .string()
       .regex(/^(?:0|[1-9]\d{0,8})$/)
       .transform(Number)
-      .pipe(z.int().min(least).max(most))
+      .pipe(z.int().min(min).max(max))
       .default(fallback),
     describedBy: "output",
     example: String(fallback),

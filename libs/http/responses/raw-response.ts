@@ -4,8 +4,8 @@ import { NO_CACHE_LINES } from "./cache-headers.ts";
 
 /**
  * Writes an error response onto a connection that has no request to reply to, and ends it.
- * @param closeMs when to close it if the client does not: closing immediately, with bytes unread, would reset it, and the client
- * might never see the response.
+ * @param closeMs when to close it if the client does not: closing immediately, with bytes unread, would reset it,
+ * and the client might never see the response.
  */
 export function endWithError(socket: Socket, status: number, body: object, closeMs: number): void {
   const json = JSON.stringify(body);

@@ -39,8 +39,8 @@ const DAYS = wholeNumber({
   name: "days",
   description:
     "Days back from now, compared to as many days before. Where the caller's plan allows fewer, the response covers fewer, without an error.",
-  least: 1,
-  most: 7,
+  min: 1,
+  max: 7,
   fallback: 1,
 });
 
