@@ -87,7 +87,7 @@ type Immutable<T> = T extends readonly (infer Item)[]
     : T;
 
 /** An error response that is no exception: where every second request gets one, to throw it costs too much. */
-export class ErrorAnswer {
+export class ErrorResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   constructor(status: number, body: Readonly<Record<string, unknown>>) {
@@ -107,7 +107,7 @@ export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   deadline: Deadline,
   /** For response members with many items. */
   toJsonArray: ToJsonArray,
-) => Promise<Immutable<z.input<Body>> | ErrorAnswer>;
+) => Promise<Immutable<z.input<Body>> | ErrorResponse>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
 export function routeOf({ path }: Pick<Operation, "path">): string {
@@ -118,7 +118,7 @@ type OperationOptions = RouteShorthandOptions & { readonly deadlineMs?: number; 
 
 /**
  * Adds an operation to an application. The handler resolves to the body of the success response. For an error response
- * it throws an HttpError, or resolves to an {@link ErrorAnswer}. The compiler and the tests check the bodies of
+ * it throws an HttpError, or resolves to an {@link ErrorResponse}. The compiler and the tests check the bodies of
  * successes against the schema; at run time nothing does.
  * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
  * @param hasEtag whether successes carry an `ETag`, and clients that have the body already get a 304.
@@ -143,12 +143,12 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
       try {
         const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);
-          const answer = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
-          if (answer instanceof ErrorAnswer) {
-            reply.code(answer.status);
-            return JSON.stringify(answer.body);
+          const result = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
+          if (result instanceof ErrorResponse) {
+            reply.code(result.status);
+            return JSON.stringify(result.body);
           }
-          const plain = await serializeResponse(answer, memory, deadline);
+          const plain = await serializeResponse(result, memory, deadline);
           if (hasEtag && isNotModified(request, reply, plain)) return undefined;
           if (typeof plain === "string" || plain.length === 1) return plain;
           varyByEncoding(reply);

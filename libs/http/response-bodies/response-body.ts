@@ -145,12 +145,12 @@ async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, wri
 
 /** Serialises a response body, a large one in pieces, with the memory reserved. */
 export async function serializeResponse(
-  answer: unknown,
+  body: unknown,
   memory: ResponseReservation,
   signal: Abortable,
 ): Promise<string | readonly Buffer[]> {
-  if (!isLarge(answer, 0)) {
-    const text = JSON.stringify(answer);
+  if (!isLarge(body, 0)) {
+    const text = JSON.stringify(body);
     // Node joins a text with the header, and would write a buffer on its own.
     if (text.length < PIECE_BYTES) {
       if (text.length > UNRESERVED) memory.grow(Buffer.byteLength(text));
@@ -158,7 +158,7 @@ export async function serializeResponse(
     }
   }
   const writer = createWriter(memory, signal);
-  await writeValue(answer, writer, 0);
+  await writeValue(body, writer, 0);
   const pieces = writer.end();
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   // A few short pieces are not worth a stream.

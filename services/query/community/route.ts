@@ -1,6 +1,6 @@
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
-import { defineOperation, ErrorAnswer, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, ErrorResponse, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -97,10 +97,10 @@ function toResponse(
   ip: string,
   { noise, riot }: AddressSummary,
   publicUrl: string,
-): z.input<typeof foundSchema> | ErrorAnswer {
+): z.input<typeof foundSchema> | ErrorResponse {
   if (noise === undefined && riot === undefined) {
     const miss: z.input<typeof missSchema> = { ip, noise: false, riot: false, message: NOT_FOUND };
-    return new ErrorAnswer(404, miss);
+    return new ErrorResponse(404, miss);
   }
   return {
     ip,

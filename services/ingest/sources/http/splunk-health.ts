@@ -1,5 +1,5 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { ErrorAnswer, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { ErrorResponse, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { getSplunkHealth, getSplunkHealthVersioned, HEC_HEALTHY, HEC_UNHEALTHY } from "./operation.ts";
 import { sensorKeyOf } from "./senders.ts";
@@ -23,7 +23,7 @@ export function registerSplunkHealth(app: FastifyInstance, { senderOf, assertSpa
         assertSpace?.();
         return HEC_HEALTHY;
       } catch {
-        return new ErrorAnswer(503, HEC_UNHEALTHY);
+        return new ErrorResponse(503, HEC_UNHEALTHY);
       }
     });
   }
