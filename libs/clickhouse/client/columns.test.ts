@@ -41,7 +41,7 @@ test("lengths from 128 take more than one byte", () => {
   expect(readRow(array, "test", (row) => row.uint8s().length)).toBe(300);
 });
 
-test("an answer cut at any byte, or longer than its row, is an error", () => {
+test("a response cut at any byte, or longer than its row, is an error", () => {
   for (let end = 0; end < ROW.length; end++) {
     expect(() => readRow(ROW.subarray(0, end), "test", read), `cut after ${end}`).toThrow(IncompleteResponseError);
   }

@@ -26,8 +26,8 @@ export type ColumnQuery = {
 
 /**
  * Reads one row whose columns are arrays: a million values without an object for each. Every array states its length,
- * so an answer that was cut shows.
- * @throws IncompleteResponseError when the answer is not one whole row of the columns that were read.
+ * so a response that was cut shows.
+ * @throws IncompleteResponseError when the response is not one whole row of the columns that were read.
  */
 export async function readColumns<T>(
   client: ClickHouseClient,
@@ -51,7 +51,7 @@ export function readRow<T>(bytes: Buffer, name: string, read: (row: RowReader) =
   const take = (length: number): Buffer => {
     if (position + length > bytes.length) {
       throw new IncompleteResponseError(
-        `${name}: the answer ends after ${bytes.length} bytes, in the middle of its row`,
+        `${name}: the response ends after ${bytes.length} bytes, in the middle of its row`,
       );
     }
     const taken = bytes.subarray(position, position + length);
@@ -67,7 +67,7 @@ export function readRow<T>(bytes: Buffer, name: string, read: (row: RowReader) =
       if (byte < 128) return length;
     }
   };
-  /** A copy that starts where numbers of every width may start, and does not keep the answer in memory. */
+  /** A copy that starts where numbers of every width may start, and does not keep the response in memory. */
   const readArray = (width: number): ArrayBuffer => {
     const taken = take(readLength() * width);
     const copy = new ArrayBuffer(taken.length);

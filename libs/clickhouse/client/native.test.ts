@@ -14,10 +14,10 @@ const FIRST = Buffer.concat([
 ]);
 const SECOND = Buffer.concat([Buffer.from([1, 1]), column("bits", "UInt128", [...Array(15).fill(0), 1])]);
 
-/** The blocks of an answer that comes in pieces of so many bytes. */
-async function read(answer: Buffer, size = answer.length): Promise<readonly NumberBlock[]> {
+/** The blocks of a response that comes in pieces of so many bytes. */
+async function read(response: Buffer, size = response.length): Promise<readonly NumberBlock[]> {
   async function* pieces() {
-    for (let at = 0; at < answer.length; at += size) yield answer.subarray(at, at + size);
+    for (let at = 0; at < response.length; at += size) yield response.subarray(at, at + size);
   }
   const blocks: NumberBlock[] = [];
   for await (const block of readNumberBlocks(pieces())) blocks.push(block);
@@ -25,9 +25,9 @@ async function read(answer: Buffer, size = answer.length): Promise<readonly Numb
 }
 
 test("blocks are read column by column, wide numbers as words with the lowest first, in whatever pieces they come", async () => {
-  const answer = Buffer.concat([FIRST, SECOND]);
-  for (let size = 1; size <= answer.length; size++) {
-    expect(await read(answer, size), `${size} bytes`).toEqual([
+  const response = Buffer.concat([FIRST, SECOND]);
+  for (let size = 1; size <= response.length; size++) {
+    expect(await read(response, size), `${size} bytes`).toEqual([
       {
         rows: 2,
         columns: {
@@ -42,7 +42,7 @@ test("blocks are read column by column, wide numbers as words with the lowest fi
 });
 
 test("a column of arrays is read as their values and where each array ends, in whatever pieces it comes", async () => {
-  const answer = Buffer.concat([
+  const response = Buffer.concat([
     Buffer.from([2, 3]),
     column("addresses", "SimpleAggregateFunction(groupUniqArrayArray, Array(IPv4))", [
       ...[2, 2, 3].flatMap((end) => [end, 0, 0, 0, 0, 0, 0, 0]),
@@ -54,9 +54,10 @@ test("a column of arrays is read as their values and where each array ends, in w
     addresses: new ArrayColumn(Uint32Array.of(2, 2, 3), Uint32Array.of(0x01020304, 0xffff_ffff, 1)),
     hash_from: Uint32Array.of(1, 2, 3),
   };
-  for (let size = 1; size <= answer.length; size++) expect(await read(answer, size)).toEqual([{ rows: 3, columns }]);
-  for (let length = 1; length < answer.length; length++) {
-    await expect(read(answer.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteResponseError);
+  for (let size = 1; size <= response.length; size++)
+    expect(await read(response, size)).toEqual([{ rows: 3, columns }]);
+  for (let length = 1; length < response.length; length++) {
+    await expect(read(response.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteResponseError);
   }
 });
 
@@ -72,7 +73,7 @@ test("a block is read before the next one has come", async () => {
   expect(isAsked).toBe(false);
 });
 
-test("an answer is ended when its reader stops, or cannot read it", async () => {
+test("a response is ended when its reader stops, or cannot read it", async () => {
   let ended = 0;
   async function* endless(piece: Buffer) {
     try {
@@ -89,11 +90,11 @@ test("an answer is ended when its reader stops, or cannot read it", async () => 
 });
 
 test("more than 127 rows are stated in two bytes", async () => {
-  const answer = Buffer.concat([Buffer.from([1, 0xac, 2]), column("a", "UInt32", Array(1_200).fill(1))]);
-  expect(await read(answer)).toEqual([{ rows: 300, columns: { a: new Uint32Array(300).fill(0x01010101) } }]);
+  const response = Buffer.concat([Buffer.from([1, 0xac, 2]), column("a", "UInt32", Array(1_200).fill(1))]);
+  expect(await read(response)).toEqual([{ rows: 300, columns: { a: new Uint32Array(300).fill(0x01010101) } }]);
 });
 
-test("an empty answer has no blocks and no rows", async () => {
+test("an empty response has no blocks and no rows", async () => {
   expect(await read(Buffer.alloc(0))).toEqual([]);
 });
 
@@ -103,10 +104,10 @@ test("a block that is cut anywhere is an error", async () => {
   }
 });
 
-test("an answer that holds anything but numbers is an error", async () => {
+test("a response that holds anything but numbers is an error", async () => {
   for (const type of ["String", "Array(String)", "Array(Array(UInt32))"]) {
     const other = Buffer.concat([Buffer.from([1, 1]), column("name", type, [1, 65])]);
-    await expect(read(other)).rejects.toThrow(`the answer has a column of type ${type}`);
+    await expect(read(other)).rejects.toThrow(`the response has a column of type ${type}`);
   }
   await expect(read(Buffer.from("Code: 241. DB::Exception: Memory limit exceeded"))).rejects.toThrow(
     IncompleteResponseError,

@@ -11,7 +11,7 @@ export class ArrayColumn {
     this.values = values;
   }
 }
-/** Columns of equal length by name: some rows of an answer. */
+/** Columns of equal length by name: some rows of a response. */
 export type NumberColumns = Readonly<Record<string, NumberColumn | ArrayColumn>>;
 
 /** The types that a value may have, and its bytes. To plan a conversion takes the server half a millisecond. */
@@ -21,23 +21,23 @@ function readType(type: string): { readonly bytes: number; readonly isArray: boo
   const plain = type.replace(/^SimpleAggregateFunction\(\w+, (.+)\)$/, "$1").replace(/^DateTime\('\w+'\)$/, "DateTime");
   const value = plain.replace(/^Array\((\w+)\)$/, "$1");
   const bytes = BYTES[value];
-  if (bytes === undefined) throw new IncompleteResponseError(`the answer has a column of type ${type.slice(0, 80)}`);
+  if (bytes === undefined) throw new IncompleteResponseError(`the response has a column of type ${type.slice(0, 80)}`);
   return { bytes, isArray: value !== plain };
 }
 
-/** Some rows of an answer: how many, and their columns. */
+/** Some rows of a response: how many, and their columns. */
 export type NumberBlock = { readonly rows: number; readonly columns: NumberColumns };
 
 /**
- * Reads an answer in ClickHouse's format Native, each block as soon as it has come: a hundred thousand values without
+ * Reads a response in ClickHouse's format Native, each block as soon as it has come: a hundred thousand values without
  * an object for each, and without a text of any. Its numbers are little-endian, as this reads them.
  *
- * The format does not say how many blocks there are: only a reader who knows the number of rows can tell a whole answer
- * from one that was cut between two of them.
- * @throws IncompleteResponseError when a block is cut, or the answer holds anything else, such as an error's text.
+ * The format does not say how many blocks there are: only a reader who knows the number of rows can tell a whole
+ * response from one that was cut between two of them.
+ * @throws IncompleteResponseError when a block is cut, or the response holds anything else, such as an error's text.
  */
-export async function* readNumberBlocks(answer: AsyncIterable<Uint8Array>): AsyncGenerator<NumberBlock, void, void> {
-  const reader = new ByteReader(answer);
+export async function* readNumberBlocks(response: AsyncIterable<Uint8Array>): AsyncGenerator<NumberBlock, void, void> {
+  const reader = new ByteReader(response);
   try {
     while (!(await reader.isAtEnd())) yield await readBlock(reader);
   } finally {
@@ -66,7 +66,7 @@ async function readColumn(reader: ByteReader, rows: number): Promise<NumberColum
 /**
  * Takes bytes out of pieces of any size, each time into memory of its own: numbers must begin at a multiple of their
  * size. A class, and not closures: V8 drops the optimised code of closures with a full garbage collection, and would
- * compile these loops again for each large answer.
+ * compile these loops again for each large response.
  */
 class ByteReader {
   readonly #coming: AsyncIterator<Uint8Array>;
@@ -76,15 +76,15 @@ class ByteReader {
   #left = 0;
   #total = 0;
 
-  constructor(answer: AsyncIterable<Uint8Array>) {
-    this.#coming = answer[Symbol.asyncIterator]();
+  constructor(response: AsyncIterable<Uint8Array>) {
+    this.#coming = response[Symbol.asyncIterator]();
   }
 
   async isAtEnd(): Promise<boolean> {
     return !(await this.#has(1));
   }
 
-  /** Frees the connection of an answer that is not read to its end. */
+  /** Frees the connection of a response that is not read to its end. */
   async end(): Promise<void> {
     await this.#coming.return?.();
   }
@@ -108,7 +108,7 @@ class ByteReader {
 
   async #take(length: number): Promise<Uint8Array<ArrayBuffer>> {
     if (!(await this.#has(length))) {
-      throw new IncompleteResponseError(`the answer ends after ${this.#total} bytes, in the middle of a block`);
+      throw new IncompleteResponseError(`the response ends after ${this.#total} bytes, in the middle of a block`);
     }
     const bytes = new Uint8Array(length);
     for (let at = 0; at < length; ) {

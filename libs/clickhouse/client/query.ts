@@ -37,13 +37,13 @@ export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly params: Params;
   readonly row: Row;
   /**
-   * `Native` where the answer has very many rows of numbers: what the query answers with then are not these but blocks
-   * of them, each an object of columns, see {@link readNumberBlocks}. Left out, the answer comes as JSON.
+   * `Native` where the response has very many rows of numbers: what the query answers with then are not these but
+   * blocks of them, each an object of columns, see {@link readNumberBlocks}. Left out, the response comes as JSON.
    */
   readonly format?: "Native";
   /**
-   * Of a query in the format Native: called with each block as soon as it has come, before it is known that the answer
-   * is whole. The query itself then answers with none.
+   * Of a query in the format Native: called with each block as soon as it has come, before it is known that the
+   * response is whole. The query itself then answers with none.
    */
   readonly onBlock?: (block: z.output<Row>) => Promise<void>;
 };
@@ -56,7 +56,7 @@ export function defineQuery<Params extends z.ZodType<Record<string, unknown>>, R
 
 /**
  * Runs a query and checks each row against its definition. Rejects with the client's error when the server rejects the
- * query, and with a ZodError when an answer does not fit the definition: both are faults of ours, not of a caller.
+ * query, and with a ZodError when a response does not fit the definition: both are faults of ours, not of a caller.
  */
 export function run<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
@@ -182,7 +182,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
   };
   if (definition.format === "Native") {
     const { stream, summary } = await client.exec({ ...asked, query: `${query} FORMAT Native` });
-    // The client listens to the signal only until the answer begins.
+    // The client listens to the signal only until the response begins.
     if (signal !== undefined) addAbortSignal(signal, stream);
     const blocks: z.output<Row>[] = [];
     let rows = 0;
@@ -194,7 +194,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
       else await definition.onBlock(columns);
     }
     if (String(rows) !== summary?.result_rows) {
-      throw new IncompleteResponseError(`${definition.name}: the answer has ${rows} of ${summary?.result_rows} rows`);
+      throw new IncompleteResponseError(`${definition.name}: the response has ${rows} of ${summary?.result_rows} rows`);
     }
     return blocks;
   }

@@ -11,7 +11,7 @@ const DOCUMENT = `{
 
 const rowsOf = (text: string) => [...responseRows(text)].flat();
 
-test("the rows of a whole answer come by their column names", () => {
+test("the rows of a whole response come by their column names", () => {
   expect(rowsOf(DOCUMENT)).toEqual([
     { ip: "45.0.0.1", hits: 3 },
     { ip: "45.0.0.2", hits: 4 },
@@ -19,7 +19,7 @@ test("the rows of a whole answer come by their column names", () => {
   expect(rowsOf('{"meta": [{"name": "ip"}], "data": [], "rows": 0}')).toEqual([]);
 });
 
-test("an answer cut at any byte is an error that passes by itself, never fewer rows", () => {
+test("a response cut at any byte is an error that passes by itself, never fewer rows", () => {
   for (let end = 0; end < DOCUMENT.length; end++) {
     let error: unknown;
     try {
@@ -37,7 +37,7 @@ test.each([
   ["no number of rows", DOCUMENT.replace('"rows": 2,', "")],
   ["an exception", DOCUMENT.replace('"rows": 2', '"rows": 2, "exception": "Code: 241"')],
   ["something else", "Ok.\n"],
-])("an answer with %s is an error", (_, text) => {
+])("a response with %s is an error", (_, text) => {
   expect(() => rowsOf(text)).toThrow(IncompleteResponseError);
 });
 
@@ -49,7 +49,7 @@ function largeDocument(rows: number): string {
   return `{\n\t"meta":\n${meta},\n\n\t"data":\n\t[\n${lines.join(",\n")}\n\t],\n\n\t"rows": ${rows},\n\n\t"statistics": {}\n}\n`;
 }
 
-test("the rows of a large answer come in pieces, all of them, in their order", () => {
+test("the rows of a large response come in pieces, all of them, in their order", () => {
   const pieces = [...responseRows(largeDocument(5_000))];
   expect(pieces.length).toBeGreaterThan(3);
   expect(pieces.flat()).toEqual(
@@ -57,7 +57,7 @@ test("the rows of a large answer come in pieces, all of them, in their order", (
   );
 });
 
-test("a large answer that is cut or lost a row is an error", () => {
+test("a large response that is cut or lost a row is an error", () => {
   const document = largeDocument(2_000);
   const cuts = Array.from({ length: 200 }, (_, index) => document.slice(0, (document.length * index) / 200));
   const lost = document.replace(/^.* 1234".*\n/m, "");

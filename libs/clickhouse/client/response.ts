@@ -19,11 +19,11 @@ const ROW_END = ",\n";
 const PIECE_CHARACTERS = 32 * 1024;
 
 /**
- * The rows of an answer in the format JSONCompact, as objects by column name. A large answer comes in pieces, so that
- * its reader can let other requests have their turn in between.
+ * The rows of a response in the format JSONCompact, as objects by column name. A large response comes in pieces, so
+ * that its reader can let other requests have their turn in between.
  * @throws IncompleteResponseError after the last piece at the latest, unless the document is complete and holds as many
- * rows as it states: a full disk, a lost connection or a proxy may cut an answer whose status was 200, which would read
- * as fewer rows.
+ * rows as it states: a full disk, a lost connection or a proxy may cut a response whose status was 200, which would
+ * read as fewer rows.
  */
 export function* responseRows(text: string): Generator<Record<string, unknown>[]> {
   const { start, end } = dataOf(text);
@@ -38,7 +38,7 @@ export function* responseRows(text: string): Generator<Record<string, unknown>[]
     yield piece.map((values) => rowOf(names, values));
     from = to + ROW_END.length;
   }
-  if (count !== rows) throw new IncompleteResponseError(`the answer states ${rows} rows and holds ${count}`);
+  if (count !== rows) throw new IncompleteResponseError(`the response states ${rows} rows and holds ${count}`);
 }
 
 const tableSchema = z.custom<readonly (readonly unknown[])[]>(isTable);
@@ -48,7 +48,7 @@ function isTable(value: unknown): boolean {
   return Array.isArray(value) && value.every(Array.isArray);
 }
 
-/** Where the rows are in the text of a large answer; nowhere in a small one, which is parsed whole. */
+/** Where the rows are in the text of a large response; nowhere in a small one, which is parsed whole. */
 function dataOf(text: string): { readonly start: number; readonly end: number } {
   const whole = { start: text.length, end: text.length };
   if (text.length <= PIECE_CHARACTERS) return whole;
@@ -73,6 +73,6 @@ function parse<Schema extends z.ZodType>(schema: Schema, text: string, json: () 
   try {
     return schema.parse(JSON.parse(json()));
   } catch (error) {
-    throw new IncompleteResponseError(`the answer is incomplete: it has ${text.length} characters`, { cause: error });
+    throw new IncompleteResponseError(`the response is incomplete: it has ${text.length} characters`, { cause: error });
   }
 }
