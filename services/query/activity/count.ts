@@ -30,17 +30,41 @@ export const MAX_IN_PROCESS: MaxInProcess = { rows: 400_000, words: 2 ** 22 };
 /** The buckets' bits of each address, and the number of addresses of each bucket. */
 export type CountedRows = { readonly bits: BucketBits; readonly counts: Uint32Array };
 
+/** Questions about too many rows, and when that was found, in milliseconds: for a while their rows are not read again. */
+export type TooLarge = Map<string, number>;
+const REMEMBERED_MS = 10 * 60_000;
+const MAX_REMEMBERED = 1_000;
+
+export type CountRowsDeps = {
+  readonly max: MaxInProcess;
+  readonly tooLarge: TooLarge;
+  readonly read: Read;
+  readonly now: () => number;
+};
+
 /**
  * Counts the addresses of a tag that has few rows in this process.
- * @returns undefined where there are too many rows, which the store refuses to read, or too many bits.
+ * @returns undefined where there are too many rows, or too many bits, or were lately.
  */
-export async function countRows(grid: Grid, max: MaxInProcess, read: Read): Promise<CountedRows | undefined> {
+export async function countRows(grid: Grid, deps: CountRowsDeps): Promise<CountedRows | undefined> {
+  const { tooLarge, now } = deps;
+  const question = JSON.stringify([grid.tag, grid.scopes, grid.end - grid.from, grid.width]);
+  if (now() - (tooLarge.get(question) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) return undefined;
+  const counted = await readAndCount(grid, deps);
+  if (counted !== undefined) return counted;
+  if (tooLarge.size >= MAX_REMEMBERED) tooLarge.clear();
+  tooLarge.set(question, now());
+  return undefined;
+}
+
+async function readAndCount(grid: Grid, { max, read }: CountRowsDeps): Promise<CountedRows | undefined> {
   const { tag, scopes, end } = grid;
   const query = readRows({ maxRows: max.rows, scopes: scopes.length });
   const counter = createRowCounter(grid, grid.buckets, max.words);
   try {
     await read({ ...query, onBlock: counter.add }, { tag, scopes, end, first: blocksOf(grid).first });
   } catch (error) {
+    // The store counts the rows before it reads any.
     if (isRefused(error)) return undefined;
     throw error;
   }

@@ -7,7 +7,7 @@ import { listByBucket } from "../address-sets/list-by-bucket.ts";
 import type { CountsBySeverity } from "../address-sets/severities.ts";
 import { awaitedLater } from "../in-order.ts";
 import { type ClassificationDeps, classifyActive } from "./classification.ts";
-import { areWide, countInStore, countRows, MAX_IN_PROCESS, type MaxInProcess } from "./count.ts";
+import { areWide, countInStore, countRows, MAX_IN_PROCESS, type MaxInProcess, type TooLarge } from "./count.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 
 export type ActivityQuery = {
@@ -40,6 +40,7 @@ export type ActivityDeps = ClassificationDeps & {
   readonly now: () => number;
   /** Of a tag with more, the store counts the addresses; {@link MAX_IN_PROCESS} by default. */
   readonly maxInProcess?: MaxInProcess | undefined;
+  readonly tooLarge: TooLarge;
 };
 
 /**
@@ -70,7 +71,8 @@ export async function readTagActivity(
   const classify = async (known?: Uint32Array) =>
     totalsOf(await classifyActive({ ...grid, tag: query.tag, since }, known, deps, read));
 
-  const counted = await countRows(grid, deps.maxInProcess ?? MAX_IN_PROCESS, read);
+  const { maxInProcess: max = MAX_IN_PROCESS, tooLarge, now } = deps;
+  const counted = await countRows(grid, { max, tooLarge, read, now });
   if (counted !== undefined) {
     const totals = awaitedLater(classify(counted.bits.addresses));
     const lists = query.includeIps ? await listByBucket(counted.bits, counted.counts, MAX_IPS_PER_BUCKET) : [];

@@ -121,12 +121,13 @@ export const getTagActivity = defineOperation({
   },
 });
 
-export type TagActivityDeps = ActivityDeps & {
+export type TagActivityDeps = Omit<ActivityDeps, "tooLarge"> & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
 };
 
-export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
+export function registerTagActivity(app: FastifyInstance, options: TagActivityDeps): void {
+  const deps = { ...options, tooLarge: new Map<string, number>() };
   const answer = createSharedAnswers<SerializedActivity>(app);
   registerOperation(app, getTagActivity, async (request, reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);

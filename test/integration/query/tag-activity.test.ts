@@ -78,7 +78,7 @@ test("exactly 1,000 addresses are a complete list, not a truncated one", async (
   expect(answer.metadata.ips_truncated).toBe(false);
 });
 
-test("few rows are counted here; more are refused before they are read, and counted by the store", async () => {
+test("few rows are counted here; more are counted by the store, and not read again", async () => {
   const few = makeTag("few", "malicious");
   await world.addTags([few]);
   const hours = [1, 100];
@@ -86,24 +86,30 @@ test("few rows are counted here; more are refused before they are read, and coun
     ["46.2.0.1", "46.2.0.2"].flatMap((ip) => hours.map((age) => tagged(ip, NOW - age * HOUR, { tags: [few.slug] }))),
   );
   const queriesWith = async (more: { maxInProcess?: MaxInProcess }) => {
-    const queries: string[] = [];
+    let queries: string[] = [];
     const read = reader(world.client, {
       maxSeconds: 60,
       onEnd: (query, outcome) => void queries.push(`${query} ${outcome}`),
     });
     const app = await makeApp([], (made, metrics) => world.register(made, metrics, { read, ...more }));
     const url = `/v3/tags/${few.id}/activity?include_ips=true`;
-    const { body } = await app.inject({ url, headers: { key } });
+    const ask = async () => {
+      queries = [];
+      const { body } = await app.inject({ url, headers: { key } });
+      expect(answerSchema.parse(JSON.parse(body)).activity.malicious?.at(-1)?.ips).toEqual(["46.2.0.1", "46.2.0.2"]);
+      return queries.sort();
+    };
+    const asked = [await ask(), await ask()];
     await app.close();
-    expect(answerSchema.parse(JSON.parse(body)).activity.malicious?.at(-1)?.ips).toEqual(["46.2.0.1", "46.2.0.2"]);
-    return queries.sort();
+    return asked;
   };
   const rows = ["tag-activity-rows answered"];
-  expect(await queriesWith({})).toEqual(rows);
+  expect(await queriesWith({})).toEqual([rows, rows]);
   const counted = ["lowest", "total", "wide-counts"].map((query) => `tag-activity-${query} answered`);
-  expect(await queriesWith({ maxInProcess: { ...MAX_IN_PROCESS, rows: 3 } })).toEqual(
+  expect(await queriesWith({ maxInProcess: { ...MAX_IN_PROCESS, rows: 3 } })).toEqual([
     ["tag-activity-rows refused", ...counted].sort(),
-  );
+    counted,
+  ]);
 });
 
 test("the last bucket is counted, however many there are before it", async () => {
