@@ -13,7 +13,7 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
 import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
-import { openInsertQueue } from "@noisefloor/ingest/store/sharded-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/store/insert-queues.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually, throughout } from "../support/eventually.ts";

@@ -1,5 +1,5 @@
 import type { ServerWork } from "@noisefloor/clickhouse/restore/server-work.ts";
-import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { createShared, linkParts, syncReplicas } from "../replicas/tables.ts";
 
 /** A server that has prepared its shard's tables, and the other replicas of the shard. */
@@ -9,7 +9,7 @@ const sharedName = (table: string) => `${table}_shared`;
 
 /** The tables of the scratch databases of a shard that are to be the store's, by the names of those. */
 export function preparedNames({ others }: Pick<PreparedShard, "others">): ReadonlyMap<string, string> {
-  const isShared = (table: string) => others.length > 0 && SHARDED_TABLES.includes(table);
+  const isShared = (table: string) => others.length > 0 && SPREAD_TABLES.includes(table);
   return new Map(Object.keys(TABLES).map((table) => [table, isShared(table) ? sharedName(table) : table]));
 }
 
@@ -21,7 +21,7 @@ export async function sharePrepared(shard: PreparedShard, scratch: string): Prom
   if (shard.others.length === 0) return;
   const all = [shard, ...shard.others];
   const replicas = all.map(({ live, connection }) => ({ client: live, name: new URL(connection.url).hostname }));
-  for (const table of SHARDED_TABLES) {
+  for (const table of SPREAD_TABLES) {
     const [own, shared] = [
       { database: scratch, table },
       { database: scratch, table: sharedName(table) },
@@ -31,7 +31,7 @@ export async function sharePrepared(shard: PreparedShard, scratch: string): Prom
   }
   await syncReplicas(
     all.map(({ live }) => live),
-    SHARDED_TABLES.map(sharedName),
+    SPREAD_TABLES.map(sharedName),
     scratch,
   );
 }

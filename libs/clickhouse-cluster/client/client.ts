@@ -3,7 +3,7 @@ import { bindingDatabases, type ClickHouseClient, type Requests } from "@noisefl
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
 import { literal } from "@noisefloor/clickhouse/client/sql-text.ts";
-import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
 import { distributedDatabase, distributedTable } from "./names.ts";
 import { askForShards, type ClusterConnection, connectionsOf } from "./servers.ts";
@@ -73,7 +73,7 @@ export function connectCluster(
     exec: (params) => read((server, settings) => server.exec(withSettings(params, settings))),
     command: async (params) => onEach(await allServers(), (server) => server.command(params)),
     insert: async (params) => {
-      if (!SHARDED_TABLES.includes(params.table)) {
+      if (!SPREAD_TABLES.includes(params.table)) {
         return onEach(await allServers(), (server) => server.insert(params));
       }
       const table = distributedTable(database, params.table);
@@ -93,11 +93,11 @@ export function connectCluster(
     // Each server changes tables of its own.
     command: requests.command,
     insertSelect: bindingDatabases({ ...requests, command: insertSelect }, overShards).command,
-    requestOf({ sql, shards }) {
-      if (shards === undefined) return { query: sql, query_params: overShards };
+    requestOf({ sql, combine, perServer = sql }) {
+      if (combine === undefined) return { query: sql, query_params: overShards };
       // A shard gets the text of a view unchanged and has no current database.
-      const answers = `cluster(${literal(cluster)}, view(${shards.perShard ?? sql}))`;
-      return { query: shards.merge(answers), query_params: onShard };
+      const results = `cluster(${literal(cluster)}, view(${perServer}))`;
+      return { query: combine(results), query_params: onShard };
     },
     owners: async () => (await members()).shards,
     ownerOf: async () => shardOfAddress((await members()).layout),

@@ -2,13 +2,13 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { literal } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { OWN_DATABASE, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
-import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { COPIED_TABLES, SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 import { type Shard, slotsOf } from "../client/shard.ts";
 import { COPY_SETTINGS, type NamedCluster, storedColumns, tableOnCluster } from "../schema/reference-tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */
-const SHARDED_COPIES = COPIED_TABLES.filter((table) => SHARDED_TABLES.includes(table));
+const SHARDED_COPIES = COPIED_TABLES.filter((table) => SPREAD_TABLES.includes(table));
 
 /** One part of the work: the rows of a partition that belong to one server. */
 export type Portion = {
@@ -34,7 +34,7 @@ const partitions = defineQuery({
   sql: `SELECT table, partition_id AS partition FROM system.parts
     WHERE active AND database = ${OWN_DATABASE} AND table IN (${SHARDED_COPIES.map(literal).join(", ")})
     GROUP BY table, partition ORDER BY table, partition`,
-  shards: { merge: (shards) => `SELECT DISTINCT table, partition FROM ${shards} ORDER BY table, partition` },
+  combine: (shards) => `SELECT DISTINCT table, partition FROM ${shards} ORDER BY table, partition`,
   params: z.object({}),
   row: z.object({ table: z.string(), partition: z.string() }),
 });
@@ -59,7 +59,7 @@ function selectRows(
   const slots = owners.flatMap((owner, slot) => (owner === shard ? [slot] : []));
   return `SELECT ${columns} FROM ${from} FINAL
     WHERE _partition_id = ${literal(partition)}
-      AND (${TABLES[table]?.shardBy}) % ${owners.length} IN (${slots.join(", ")})`;
+      AND (${TABLES[table]?.spreadBy}) % ${owners.length} IN (${slots.join(", ")})`;
 }
 
 /** Rows that end within this time are not compared: one of two servers may have deleted them already. */
@@ -76,10 +76,8 @@ const contentOf = (portion: Portion, { shards }: Target, retentionDays: number) 
     name: "portion-content",
     sql: `SELECT count() AS rows, groupBitXor(hash % 4294967296) AS low, groupBitXor(intDiv(hash, 4294967296)) AS high
       FROM (${selectRows(portion, shards, "cityHash64(toString(tuple(*))) AS hash", rowsOf(portion.table))} AND ${lasting})`,
-    shards: {
-      merge: (all) =>
-        `SELECT sum(part.rows) AS rows, groupBitXor(part.low) AS low, groupBitXor(part.high) AS high FROM ${all} AS part`,
-    },
+    combine: (all) =>
+      `SELECT sum(part.rows) AS rows, groupBitXor(part.low) AS low, groupBitXor(part.high) AS high FROM ${all} AS part`,
     params: z.object({}),
     row: z.object({ rows: z.int(), low: z.int(), high: z.int() }),
   });

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { explainMissingRight, isUnreachable } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 import { chooseReplica, type ReplicaState } from "./choose.ts";
 import { rememberReplica, type SeenReplica } from "./memory.ts";
@@ -51,7 +51,7 @@ export async function readReplicaState(server: ClickHouseClient, database = ""):
  */
 async function lookAt(server: ClickHouseClient, database = ""): Promise<SeenReplica> {
   try {
-    const params = { database, sharded: SHARDED_TABLES };
+    const params = { database, sharded: SPREAD_TABLES };
     const [found] = await run(server, replicaState, params, AbortSignal.timeout(PROBE_TIMEOUT_MS));
     if (found === undefined) return undefined;
     return { state: stateOf(found), isIdle: found.waiting === 0 };
@@ -63,7 +63,7 @@ async function lookAt(server: ClickHouseClient, database = ""): Promise<SeenRepl
 }
 
 function stateOf({ tables, delay, alone }: { tables: number; delay: number; alone: number }): ReplicaState {
-  if (tables < SHARDED_TABLES.length) return "behind";
+  if (tables < SPREAD_TABLES.length) return "behind";
   if (alone > 0) return "alone";
   return delay > MAX_DELAY_SECONDS ? "behind" : "complete";
 }

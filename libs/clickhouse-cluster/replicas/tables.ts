@@ -5,7 +5,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { formatTable, identifier, literal, type TablePlace } from "@noisefloor/clickhouse/client/sql-text.ts";
-import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 
 /** Where the replicas of a shard tell each other of their parts in Keeper: a path for each table, the same for all. */
@@ -30,7 +30,7 @@ export async function keeperPathsOf(
   shard: string,
   database: string,
 ): Promise<KeeperPaths> {
-  const paths = new Map(SHARDED_TABLES.map((table) => [table, `/noisefloor/${shard}/${database}/${table}`]));
+  const paths = new Map(SPREAD_TABLES.map((table) => [table, `/noisefloor/${shard}/${database}/${table}`]));
   for (const server of servers) {
     for (const { table, path } of await run(server, replicaPaths, { database })) {
       if (paths.has(table)) paths.set(table, path);
@@ -51,7 +51,7 @@ const ownTables = defineQuery({
  * @throws StoreError when a server has tables that it shares with no other: new replicas would never get their rows.
  */
 export async function assertReplicated(server: ClickHouseClient, database: string): Promise<void> {
-  const [found] = await run(server, ownTables, { database, sharded: SHARDED_TABLES });
+  const [found] = await run(server, ownTables, { database, sharded: SPREAD_TABLES });
   if (found === undefined) return;
   throw new StoreError(
     `the table ${found.name} of ${database} is not replicated, but its shard has several servers: list them under another ` +

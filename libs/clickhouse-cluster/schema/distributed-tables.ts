@@ -2,7 +2,7 @@ import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/clien
 import { identifier } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
 import { RETIRED_TABLES } from "@noisefloor/clickhouse/schema/predecessor.ts";
-import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { distributedDatabase, distributedTable } from "../client/names.ts";
 
 /** The name of the Distributed table with a row of each shard for every row of a view that counts. */
@@ -19,7 +19,7 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
   const create = (what: "TABLE" | "VIEW", name: string, as: string) =>
     client.command({ query: `CREATE OR REPLACE ${what} ${distributedTable(database, name)} ${as}` });
   const distribute = (source: string, name = source) => {
-    const engine = [cluster, database, source].map(identifier).concat(TABLES[source]?.shardBy ?? []);
+    const engine = [cluster, database, source].map(identifier).concat(TABLES[source]?.spreadBy ?? []);
     return create("TABLE", name, `AS ${identifier(database)}.${source} ENGINE = Distributed(${engine.join(", ")})`);
   };
   const view = (name: string, select: string) => create("VIEW", name, `SQL SECURITY INVOKER AS ${select}`);
@@ -28,7 +28,7 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
     for (const name of RETIRED_TABLES) {
       await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
     }
-    for (const source of [...SHARDED_TABLES, ...ROW_VIEWS]) await distribute(source);
+    for (const source of [...SPREAD_TABLES, ...ROW_VIEWS]) await distribute(source);
     for (const name of REFERENCE_VIEWS) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
     for (const name of COUNT_VIEWS) {
       await distribute(name, perShardName(name));

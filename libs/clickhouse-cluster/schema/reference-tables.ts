@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { identifier, literal } from "@noisefloor/clickhouse/client/sql-text.ts";
-import { COPIED_TABLES, SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { COPIED_TABLES, SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 import { askingReplica } from "../replicas/settings.ts";
 
 /** Tables of which every server has all rows; each server notes its own migrations. */
 const REFERENCE_TABLES = COPIED_TABLES.filter(
-  (table) => !SHARDED_TABLES.includes(table) && table !== "schema_migrations",
+  (table) => !SPREAD_TABLES.includes(table) && table !== "schema_migrations",
 );
 
 /** The same rows may have been inserted before, into a partition that was dropped since. */

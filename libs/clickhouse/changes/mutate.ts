@@ -1,6 +1,6 @@
 import type { ClickHouseClient, ClickHouseSettings } from "../client/connect.ts";
 import { identifier } from "../client/sql-text.ts";
-import { SHARDED_TABLES } from "../schema/tables.ts";
+import { SPREAD_TABLES } from "../schema/tables.ts";
 
 export type Change = {
   /** One of ours. */
@@ -17,8 +17,8 @@ export type Change = {
  * @throws StoreTimeoutError when a replica does not do it in time.
  */
 export async function mutate(client: ClickHouseClient, { table, change, params, settings }: Change): Promise<void> {
-  const isSharded = SHARDED_TABLES.includes(table);
-  for (const owner of isSharded ? await client.owners() : [client]) {
+  const isSpread = SPREAD_TABLES.includes(table);
+  for (const owner of isSpread ? await client.owners() : [client]) {
     await owner.command({
       query: `ALTER TABLE ${identifier(table)} ${change}`,
       ...(params && { query_params: params }),
@@ -26,5 +26,5 @@ export async function mutate(client: ClickHouseClient, { table, change, params, 
       clickhouse_settings: { mutations_sync: "3", ...settings },
     });
   }
-  if (isSharded) await client.settle(table);
+  if (isSpread) await client.settle(table);
 }

@@ -5,8 +5,9 @@ import type { Databases } from "./table-names.ts";
 /** What a query reads, and how its answer adds up when the rows are on several servers. */
 export type QuerySql = {
   readonly sql: string;
-  /** For a cluster alone: see `QueryDefinition`. */
-  readonly shards?: { readonly perShard?: string; readonly merge: (shards: string) => string } | undefined;
+  /** For several servers alone, as the next one: see `QueryDefinition`. */
+  readonly combine?: ((results: string) => string) | undefined;
+  readonly perServer?: string | undefined;
 };
 
 /** The requests of the HTTP client that we use. */

@@ -6,6 +6,6 @@ export type ClickHouseConnection = {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** The cluster whose shards hold the observations, as this server's `remote_servers` calls it. */
+  /** The cluster whose servers hold the observations, as this server's `remote_servers` calls it. */
   readonly cluster?: string | undefined;
 };

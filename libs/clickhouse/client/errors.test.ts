@@ -43,7 +43,7 @@ test.each([
   expect(failureKind(new Error(message))).toBe("transient");
 });
 
-test("a shard that was lost in the middle of an answer is transient, and what a sender wrote about one is not", () => {
+test("a server that was lost in the middle of an answer is transient, and what a sender wrote about one is not", () => {
   const lost = "Attempt to read after eof: while receiving packet from 127.0.0.2:9000, local address: 127.0.0.1:1";
   expect(failureKind(new ClickHouseError({ message: lost, code: "32", type: "x" }))).toBe("transient");
   expect(failureKind(new ClickHouseError({ message: "Attempt to read after eof", code: "32", type: "x" }))).toBe(

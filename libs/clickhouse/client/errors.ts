@@ -132,11 +132,11 @@ const CLIENT_TIMEOUT = "Timeout error.";
 const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteResponseError, StoreFullError];
 
 /**
- * What a server of a cluster answers that lost a shard in the middle of its answer: ATTEMPT_TO_READ_AFTER_EOF, which is
+ * What a server of a cluster says that lost another one half-way: ATTEMPT_TO_READ_AFTER_EOF, which is
  * also the code of data that end too early.
  */
 const READ_AFTER_END = "32";
-const FROM_SHARD = /while receiving packet from/;
+const FROM_SERVER = /while receiving packet from/;
 
 /**
  * Whether to send the same request again. Codes decide; the message only where the client gives no code, or one that
@@ -144,7 +144,7 @@ const FROM_SHARD = /while receiving packet from/;
  */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClickHouseError) {
-    return TRANSIENT_CODES.has(error.code) || (error.code === READ_AFTER_END && FROM_SHARD.test(error.message));
+    return TRANSIENT_CODES.has(error.code) || (error.code === READ_AFTER_END && FROM_SERVER.test(error.message));
   }
   if (TRANSIENT_KINDS.some((kind) => error instanceof kind)) return true;
   if (!(error instanceof Error)) return false;

@@ -28,12 +28,13 @@ export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   /** It names tables as `table-names.ts` does. */
   readonly sql: QuerySql["sql"];
   /**
-   * How a cluster answers: each shard runs `sql`, or `perShard` when that says it otherwise, on the rows that it has;
-   * `merge` makes SQL that turns their answers, which it reads FROM `shards`, into the answer. Left out, one server
-   * reads the rows of all shards, which is as exact, and slower. No subquery over sharded tables may stand for a value:
-   * the server that is asked would answer it once, from its own rows, for every shard.
+   * How the results of several servers become one: SQL that reads them FROM `results`. Each server runs `sql` on the
+   * rows that it has. No subquery over observations may stand for a value there: the server that is asked would compute
+   * it once, from its own rows, for all. Left out, one server reads the rows of all, which is as exact, and slower.
    */
-  readonly shards?: QuerySql["shards"];
+  readonly combine?: QuerySql["combine"];
+  /** With `combine`: what each of several servers runs in place of `sql`. */
+  readonly perServer?: QuerySql["perServer"];
   readonly params: Params;
   readonly row: Row;
   /**

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
+import { SPREAD_TABLES, TABLES } from "../schema/tables.ts";
 import * as names from "./table-names.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -11,17 +11,17 @@ const ON_ONE_SERVER = ["libs/clickhouse/schema/dashboard-views.ts"];
 
 test("every table whose rows a cluster spreads over its servers has a name in SQL", () => {
   const named = Object.values(names).filter((name) => typeof name === "string");
-  for (const table of SHARDED_TABLES) expect(named).toContain(`{rows_database:Identifier}.${table}`);
+  for (const table of SPREAD_TABLES) expect(named).toContain(`{rows_database:Identifier}.${table}`);
   for (const name of named) {
     const [, database, table] = /^\{(\w+):Identifier\}\.(\w+)$/.exec(name) ?? [];
     if (table === undefined) continue;
     expect(TABLES, name).toHaveProperty(table);
-    expect(database, name).toBe(SHARDED_TABLES.includes(table) ? "rows_database" : "own_database");
+    expect(database, name).toBe(SPREAD_TABLES.includes(table) ? "rows_database" : "own_database");
   }
 });
 
-test("no query reads or fills such a table by its bare name, which on a cluster is one shard's", async () => {
-  const bare = new RegExp(`\\b(?:FROM|JOIN|INTO)\\s+(?:${SHARDED_TABLES.join("|")})\\b`);
+test("no query reads or fills such a table by its bare name, which on a cluster is one server's", async () => {
+  const bare = new RegExp(`\\b(?:FROM|JOIN|INTO)\\s+(?:${SPREAD_TABLES.join("|")})\\b`);
   for (const folder of ["libs", "services"]) {
     for (const entry of await readdir(join(ROOT, folder), { recursive: true })) {
       const file = join(folder, entry);

@@ -100,10 +100,8 @@ const storedMonths = defineQuery({
   sql: `SELECT partition_id AS id, toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count
     FROM system.parts WHERE database = ${OWN_DATABASE} AND table = 'observations' AND active
     GROUP BY id, seconds ORDER BY seconds`,
-  shards: {
-    merge: (shards) => `SELECT id, seconds, sum(shard.count) AS count FROM ${shards} AS shard
+  combine: (results) => `SELECT id, seconds, sum(result.count) AS count FROM ${results} AS result
       GROUP BY id, seconds ORDER BY seconds`,
-  },
   params: z.object({}),
   row: z.object({ id: z.string(), seconds: z.int(), count: z.int() }),
 });

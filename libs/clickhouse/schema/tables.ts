@@ -17,14 +17,13 @@ type TableProperties = {
   /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
   readonly holdsKeys?: true;
   /**
-   * SQL: the row is on the shard of a cluster whose number is this modulo the sum of all weights. Left out, every
-   * server has every row, except of tables that are derived from observations or transient: their rows are on the
-   * shard of the observations.
+   * SQL: a number by which a cluster spreads the rows over its servers. Left out, every server has every row, except of
+   * tables that are derived from observations or transient: their rows are where the observations are.
    */
-  readonly shardBy?: string;
+  readonly spreadBy?: string;
 };
 
-const BY_ID = { shardBy: "cityHash64(id)" };
+const BY_ID = { spreadBy: "cityHash64(id)" };
 const HOURLY = { time: "hour", from: "(hour + toIntervalHour(1))" };
 const LAST_SEEN = { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" };
 const DERIVED = { backup: "derived" } as const;
@@ -61,13 +60,13 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
     ...BY_ID,
     ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
   },
-  sensor_activity: { ...COPIED, shardBy: "cityHash64(sensor_id)", ageing: HOURLY },
-  consumer_lag: { ...SHARED, shardBy: "cityHash64(topic)" },
+  sensor_activity: { ...COPIED, spreadBy: "cityHash64(sensor_id)", ageing: HOURLY },
+  consumer_lag: { ...SHARED, spreadBy: "cityHash64(topic)" },
   backups: COPIED,
   observations: {
     ...COPIED,
-    // All that is derived from an address's observations is on one shard: distinct addresses of all shards add up.
-    shardBy: "toUInt32(source_ip)",
+    // All that is derived from an address's observations is on one server: numbers of distinct addresses add up.
+    spreadBy: "toUInt32(source_ip)",
     ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" },
   },
 };
@@ -81,8 +80,8 @@ export const DERIVED_TABLES = namesOf(({ backup }) => backup === "derived");
 export const TRANSIENT_TABLES = namesOf(({ backup }) => backup === "transient");
 /** The tables that dashboards may read. */
 export const SHARED_TABLES = namesOf(({ isShared }) => isShared === true);
-/** The tables whose rows are spread over the shards of a cluster. */
-export const SHARDED_TABLES = namesOf(({ backup, shardBy }) => shardBy !== undefined || backup !== "copied");
+/** The tables whose rows a cluster spreads over its servers. */
+export const SPREAD_TABLES = namesOf(({ backup, spreadBy }) => spreadBy !== undefined || backup !== "copied");
 export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
 
 /** A table whose rows are deleted some days after their time. */

@@ -16,12 +16,10 @@ const diskSpace = defineQuery({
     ) AS observations
     WHERE arrayExists(one -> startsWith(one, path), stored)
     HAVING count() > 0`,
-  // A cluster is full when its fullest shard is.
-  shards: {
-    merge: (shards) => `
-      SELECT min(shard.freeBytes) AS freeBytes, argMin(shard.totalBytes, shard.freeBytes) AS totalBytes
-      FROM ${shards} AS shard HAVING count() > 0`,
-  },
+  // Of several servers the fullest counts.
+  combine: (results) => `
+      SELECT min(result.freeBytes) AS freeBytes, argMin(result.totalBytes, result.freeBytes) AS totalBytes
+      FROM ${results} AS result HAVING count() > 0`,
   params: z.object({}),
   // Not integers: object storage reports 2^64 bytes.
   row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),

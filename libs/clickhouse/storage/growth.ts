@@ -9,10 +9,8 @@ const size = defineQuery({
   name: "store-size",
   sql: `SELECT sum(total_bytes) AS bytes, sumIf(total_rows, name = 'observations') AS observations
     FROM system.tables WHERE database = ${OWN_DATABASE}`,
-  shards: {
-    merge: (shards) =>
-      `SELECT sum(shard.bytes) AS bytes, sum(shard.observations) AS observations FROM ${shards} AS shard`,
-  },
+  combine: (results) =>
+    `SELECT sum(result.bytes) AS bytes, sum(result.observations) AS observations FROM ${results} AS result`,
   params: z.object({}),
   row: z.object({ bytes: z.int().nullable(), observations: z.int().nullable() }),
 });
@@ -39,9 +37,7 @@ const arrivals = defineQuery({
       SELECT if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM ${SENSOR_ACTIVITY}
       WHERE outcome = 'accepted' AND source NOT IN ('file', ${literal(SIMULATION)}) AND hour >= now() - INTERVAL 7 DAY
     ) AS activity`,
-  shards: {
-    merge: (shards) => `SELECT sum(shard.stored) AS stored, max(shard.seconds) AS seconds FROM ${shards} AS shard`,
-  },
+  combine: (results) => `SELECT sum(result.stored) AS stored, max(result.seconds) AS seconds FROM ${results} AS result`,
   params: z.object({ simulated: z.string() }),
   row: z.object({ stored: z.int(), seconds: z.int() }),
 });

@@ -5,7 +5,7 @@ import { isTransient, isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OWN_DATABASE, rowsOf } from "../client/table-names.ts";
-import { AGEING_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
+import { AGEING_TABLES, SPREAD_TABLES } from "../schema/tables.ts";
 import { parseRetention } from "./retention.ts";
 
 export type TableStatistics = {
@@ -27,14 +27,12 @@ const tableSizes = defineQuery({
   name: "table-sizes",
   sql: `SELECT name, create_table_query AS definition, ifNull(total_rows, 0) AS rows, ifNull(total_bytes, 0) AS bytes
     FROM system.tables WHERE database = ${OWN_DATABASE} AND engine LIKE '%MergeTree' ORDER BY name`,
-  shards: {
-    // Of other tables every server has all rows.
-    merge: (shards) => `
-      SELECT name, any(shard.definition) AS definition,
-        if(name IN (${SHARDED_TABLES.map(literal).join(", ")}), sum(shard.rows), max(shard.rows)) AS rows,
-        sum(shard.bytes) AS bytes
-      FROM ${shards} AS shard GROUP BY name ORDER BY name`,
-  },
+  // Of other tables every server has all rows.
+  combine: (results) => `
+      SELECT name, any(result.definition) AS definition,
+        if(name IN (${SPREAD_TABLES.map(literal).join(", ")}), sum(result.rows), max(result.rows)) AS rows,
+        sum(result.bytes) AS bytes
+      FROM ${results} AS result GROUP BY name ORDER BY name`,
   params: z.object({}),
   row: z.object({ name: z.string(), definition: z.string(), rows: z.int(), bytes: z.int() }),
 });

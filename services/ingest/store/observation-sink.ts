@@ -6,7 +6,7 @@ import type { ObservationRow } from "../rows/observation-row.ts";
 import { createSessions, type Sessions } from "../rows/sessions/sessions.ts";
 import { insertObservations } from "./insert.ts";
 import { type Insert, insertQueue } from "./insert-queue.ts";
-import { openInsertQueue } from "./sharded-queue.ts";
+import { openInsertQueue } from "./insert-queues.ts";
 import type { Sink } from "./sink.ts";
 
 export type ObservationSinkOptions = {

@@ -91,7 +91,7 @@ export async function classifyActive(
 export const countAddresses = defineQuery({
   name: "tag-activity-total",
   sql: `SELECT uniqExact(source_ip) AS addresses FROM (${ACTIVE})`,
-  shards: { merge: (shards) => `SELECT sum(addresses) AS addresses FROM ${shards}` },
+  combine: (results) => `SELECT sum(addresses) AS addresses FROM ${results}`,
   params: z.object({ ...slice, ...blocks }),
   row: z.object({ addresses: z.int() }),
 });
@@ -102,7 +102,7 @@ export const listAddresses = (max: number) => {
   return defineQuery({
     name: "tag-activity-addresses",
     sql: distinct(`(${ACTIVE})`),
-    shards: { merge: distinct },
+    combine: distinct,
     params: z.object({ ...slice, ...blocks }),
     row: z.object({ source_ip: numberColumn }),
     format: "Native",
@@ -141,9 +141,9 @@ export function countPerSeverity(worst: string, benign: number): string {
 
 export const severityCount = z.object({ severity: z.int(), addresses: z.int() });
 
-/** An address is on one shard, so the shards' numbers of distinct addresses add up. */
-export function addUpSeverities(shards: string): string {
-  return `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`;
+/** All rows of an address are in one server's result, so the numbers of distinct addresses add up. */
+export function addUpSeverities(results: string): string {
+  return `SELECT severity, sum(addresses) AS addresses FROM ${results} GROUP BY severity`;
 }
 
 /**
@@ -162,7 +162,7 @@ export const countByClassification = defineQuery({
     ) GROUP BY source_ip`,
     0,
   )} SETTINGS ${INDEX_FOR_FEW}`,
-  shards: { merge: addUpSeverities },
+  combine: addUpSeverities,
   params: z.object({ ...slice, ...blocks, ...worse, own: z.int() }),
   row: severityCount,
 });
@@ -180,7 +180,7 @@ export const worstInOtherDatasets = (max: number) => {
     name: "tag-activity-severities",
     sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM ${SCOPE_TAGS}
       WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
-    shards: { merge: (shards) => limited(`SELECT source_ip, severity FROM ${shards}`) },
+    combine: (results) => limited(`SELECT source_ip, severity FROM ${results}`),
     params: z.object({ ...slice, ...blocks, ...worse }),
     row: addressSeverity,
     format: "Native",

@@ -40,9 +40,9 @@ const WITHOUT_PREWHERE = "query_plan_optimize_prewhere = 0";
 
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
 
-/** An address is on one shard, so the shards' numbers of distinct addresses add up. */
-function addUpBuckets(shards: string): string {
-  return `SELECT bucket, sum(active_ips) AS active_ips FROM ${shards} GROUP BY bucket`;
+/** All rows of an address are in one server's result, so the numbers of distinct addresses add up. */
+function addUpBuckets(results: string): string {
+  return `SELECT bucket, sum(active_ips) AS active_ips FROM ${results} GROUP BY bucket`;
 }
 
 /**
@@ -55,7 +55,7 @@ export const countPerBucket = (scopes: number) =>
     name: "tag-activity-counts",
     sql: `SELECT ${BUCKET} AS bucket, uniqExactMerge(addresses) AS active_ips
       FROM ${TAG_ACTIVITY_HOURLY} WHERE ${inSlice(scopes)} GROUP BY bucket`,
-    shards: { merge: addUpBuckets },
+    combine: addUpBuckets,
     params: z.object(grid),
     row: bucketCount,
   });
@@ -91,7 +91,7 @@ export const countPerWideBucket = (segments: number) => {
           FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS}
         ) WHERE buckets != 0 GROUP BY source_ip
       ) GROUP BY bucket SETTINGS ${WITHOUT_PREWHERE}`,
-    shards: { merge: addUpBuckets },
+    combine: addUpBuckets,
     params: bitParams,
     row: bucketCount,
   });
@@ -118,7 +118,8 @@ export const readRows = ({ maxRows, scopes }: { readonly maxRows: number; readon
   return defineQuery({
     name: "tag-activity-rows",
     sql: limited(rows),
-    shards: { perShard: rows, merge: (shards) => limited(`SELECT source_ip, start, hours FROM ${shards}`) },
+    perServer: rows,
+    combine: (results) => limited(`SELECT source_ip, start, hours FROM ${results}`),
     params: rowsParams,
     row: activityRows,
     format: "Native",
@@ -140,7 +141,7 @@ export const readRowsUpTo = (scopes: number) =>
       WHERE ${inBlocksOfHours(inSeries(scopes))}
         AND arrayExists(hour -> ${HASH} <= {thresholds:Array(UInt32)}[(${BLOCK} - 1) * ${HOURS_PER_BLOCK} + hour + 1],
           bitPositionsToArray(hours))`,
-    shards: { merge: (shards) => `SELECT source_ip, start, hours FROM ${shards}` },
+    combine: (results) => `SELECT source_ip, start, hours FROM ${results}`,
     params: z.object({
       ...slice,
       first: blocks.first,

@@ -1,8 +1,8 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
+import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { allRows } from "../shard-sql.ts";
 
 /**
  * Scanners choose the text in rows: what a query about many addresses may answer with, in bytes. Less than the server
@@ -60,7 +60,7 @@ export const addressDetails = defineQuery({
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip
     SETTINGS do_not_merge_across_partitions_select_final = 1`,
-  shards: { merge: allRows },
+  combine: allRows,
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
@@ -93,10 +93,8 @@ const addressDetailsWithin = (bytes: number) =>
   defineQuery({
     ...addressDetails,
     sql: `${addressDetails.sql}, max_result_bytes = ${bytes}`,
-    shards: {
-      perShard: addressDetails.sql,
-      merge: (shards) => `${allRows(shards)} SETTINGS max_result_bytes = ${bytes}`,
-    },
+    perServer: addressDetails.sql,
+    combine: (results) => `${allRows(results)} SETTINGS max_result_bytes = ${bytes}`,
   });
 /** Fails when its rows are larger than one query may keep in memory. */
 export const boundedAddressDetails = addressDetailsWithin(MAX_RESULT_BYTES);
@@ -110,8 +108,8 @@ export const firstSeen = defineQuery({
   sql: `SELECT toUnixTimestamp64Milli(min(observed_at)) AS first_seen FROM ${OBSERVATIONS}
     WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`,
-  // All shards but one say 0.
-  shards: { merge: (shards) => `SELECT max(first_seen) AS first_seen FROM ${shards}` },
+  // All servers but one say 0.
+  combine: (results) => `SELECT max(first_seen) AS first_seen FROM ${results}`,
   params: z.object({ ip: z.string(), scopes: scopesParam, since: z.int() }),
   row: z.object({ first_seen: z.int() }),
 });

@@ -2,8 +2,8 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
+import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { allRows } from "../shard-sql.ts";
 
 const NIL_TAG = `toUUID('${NIL_TAG_ID}')`;
 
@@ -24,7 +24,7 @@ export const lookUpAddresses = defineQuery({
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip`,
-  shards: { merge: allRows },
+  combine: allRows,
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({ ip: z.string(), latest: z.int(), tag_ids: z.array(z.string()) }),
 });

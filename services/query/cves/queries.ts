@@ -35,11 +35,9 @@ export const countPerCve = defineQuery({
       WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
     ) AS actor ON actor.one = address.one AND address.number >= actor.first
     GROUP BY cve, is_actor`,
-  shards: {
-    merge: (shards) => `SELECT cve, is_actor, sum(shard.ips_1d) AS ips_1d, sum(shard.ips_10d) AS ips_10d,
-        sum(shard.ips_30d) AS ips_30d
-      FROM ${shards} AS shard GROUP BY cve, is_actor`,
-  },
+  combine: (results) => `SELECT cve, is_actor, sum(result.ips_1d) AS ips_1d, sum(result.ips_10d) AS ips_10d,
+        sum(result.ips_30d) AS ips_30d
+      FROM ${results} AS result GROUP BY cve, is_actor`,
   params: z.object({
     scopes: scopesParam,
     tags: z.array(z.string()).readonly(),

@@ -2,8 +2,8 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { lookUpAddresses, RECORD_COLUMNS } from "../address/lookup-queries.ts";
+import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { allRows } from "../shard-sql.ts";
 
 /** The addresses from `first` to `last`, both inclusive, that were seen since `since` (milliseconds). */
 const IN_NETWORK = `FROM ${ADDRESS_TAGS}
@@ -16,7 +16,7 @@ export const listNetwork = defineQuery({
   name: "network-list",
   sql: `SELECT ${RECORD_COLUMNS} ${IN_NETWORK}
     GROUP BY source_ip ORDER BY source_ip LIMIT {limit:UInt32} SETTINGS optimize_aggregation_in_order = 1`,
-  shards: { merge: (shards) => `${allRows(shards)} ORDER BY toIPv4(ip) LIMIT {limit:UInt32}` },
+  combine: (results) => `${allRows(results)} ORDER BY toIPv4(ip) LIMIT {limit:UInt32}`,
   params: z.object({ ...inNetwork, limit: z.int() }),
   row: lookUpAddresses.row,
 });
@@ -24,7 +24,7 @@ export const listNetwork = defineQuery({
 export const countNetwork = defineQuery({
   name: "network-total",
   sql: `SELECT uniqExact(source_ip) AS total_ips ${IN_NETWORK}`,
-  shards: { merge: (shards) => `SELECT sum(total_ips) AS total_ips FROM ${shards}` },
+  combine: (results) => `SELECT sum(total_ips) AS total_ips FROM ${results}`,
   params: z.object(inNetwork),
   row: z.object({ total_ips: z.int() }),
 });

@@ -1,7 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATION_COLUMNS, observationColumns } from "@noisefloor/clickhouse/observations/observation-columns.ts";
 import { z } from "zod";
-import { allRows } from "../shard-sql.ts";
+import { allRows } from "../all-rows.ts";
 import { OF_ADDRESS, ofAddress, SETTINGS } from "./queries.ts";
 
 const TIE = "lower(hex(sipHash64(dataset, workspace_id, sensor_id, observation_id)))";
@@ -16,7 +16,7 @@ const page = ofAddress.extend({ at: z.int(), tie: z.string(), limit: z.int() });
 export const readPositions = defineQuery({
   name: "address-observation-positions",
   sql: `SELECT ${AT} AS at, ${TIE} AS tie ${OF_ADDRESS} AND ${AFTER_POSITION} ${NEWEST_FIRST} LIMIT {limit:UInt32} ${SETTINGS}`,
-  shards: { merge: (shards) => `${allRows(shards)} ${NEWEST_FIRST}` },
+  combine: (results) => `${allRows(results)} ${NEWEST_FIRST}`,
   params: page,
   row: z.object({ at: z.int(), tie: z.string() }),
 });
@@ -39,7 +39,7 @@ export const readObservations = defineQuery({
       )
     )
     WHERE bytes_so_far - bytes < ${MAX_PAGE_BYTES} ${NEWEST_FIRST} ${SETTINGS}`,
-  shards: { merge: (shards) => `${allRows(shards)} ${NEWEST_FIRST}` },
+  combine: (results) => `${allRows(results)} ${NEWEST_FIRST}`,
   params: page.extend({ oldest: z.int() }),
   row: observationColumns.extend({ at: z.int(), tie: z.string() }),
 });

@@ -1,8 +1,8 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
+import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { allRows } from "../shard-sql.ts";
 
 /** The observations of an address since `since` (milliseconds). FINAL: one that arrived twice counts once. */
 export const OF_ADDRESS = `FROM ${OBSERVATIONS} FINAL
@@ -24,7 +24,7 @@ export const readTags = defineQuery({
       toUnixTimestamp64Milli(min(observed_at)) AS first_seen, toUnixTimestamp64Milli(max(observed_at)) AS last_seen
     FROM (SELECT observed_at, arrayJoin(arrayDistinct(tags)) AS tag ${OF_ADDRESS})
     GROUP BY tag ${SETTINGS}`,
-  shards: { merge: allRows },
+  combine: allRows,
   params: ofAddress,
   row: z.object({ id: z.string(), observations: z.int(), first_seen: z.int(), last_seen: z.int() }),
 });
@@ -63,7 +63,7 @@ export const readEntries = defineQuery({
   sql: `
     SELECT * FROM (${mostFrequent.join(" UNION ALL ")})
     ORDER BY list, observations DESC, first, second ${SETTINGS}`,
-  shards: { merge: (shards) => `${allRows(shards)} ORDER BY list, observations DESC, first, second` },
+  combine: (results) => `${allRows(results)} ORDER BY list, observations DESC, first, second`,
   params: ofAddress,
   row: z.object({
     list: z.enum(Object.keys(LISTS).filter((name): name is EntryList => name in LISTS)),
@@ -84,10 +84,8 @@ export const countEntries = defineQuery({
         .map(([list, { entries }]) => `uniqExactArray(${entries}) AS ${list}_total`)
         .join(", ")}
     ${OF_ADDRESS} ${SETTINGS}`,
-  shards: {
-    merge: (shards) =>
-      `SELECT ${["login_attempts", ...TOTALS].map((name) => `sum(${name}) AS ${name}`).join(", ")} FROM ${shards}`,
-  },
+  combine: (results) =>
+    `SELECT ${["login_attempts", ...TOTALS].map((name) => `sum(${name}) AS ${name}`).join(", ")} FROM ${results}`,
   params: ofAddress,
   row: z.object({
     login_attempts: z.int(),
@@ -106,7 +104,7 @@ export const readAddressSensors = defineQuery({
       toUnixTimestamp64Milli(min(observed_at)) AS first_seen, toUnixTimestamp64Milli(max(observed_at)) AS last_seen
     ${OF_ADDRESS}
     GROUP BY sensor_id ORDER BY observations DESC, sensor_id LIMIT ${MAX_ENTRIES} ${SETTINGS}`,
-  shards: { merge: (shards) => `${allRows(shards)} ORDER BY observations DESC, sensor_id` },
+  combine: (results) => `${allRows(results)} ORDER BY observations DESC, sensor_id`,
   params: ofAddress,
   row: z.object({
     sensor_id: z.string(),

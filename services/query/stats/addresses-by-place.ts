@@ -12,7 +12,7 @@ import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { count, ip, timestamp } from "../wire.ts";
 import { type AskedDeps, readLimited, toMetadata, toQuestion } from "./asked.ts";
-import { latestAddresses, latestOf, latestOfShards } from "./latest-addresses.ts";
+import { latestAddresses, latestOf, latestOfLists } from "./latest-addresses.ts";
 import { ERRORS, EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
 
 const ASN: PathParameter = {
@@ -99,11 +99,9 @@ const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere
         FROM ${ADDRESS_NETWORKS}
         WHERE ${IN_SCOPES} AND ${isThere} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
         GROUP BY source_ip)`,
-    shards: {
-      merge: (shards) => `SELECT max(shard.organization) AS organization, sum(shard.total_ips) AS total_ips,
-          ${latestOfShards("shard.latest")} AS latest
-        FROM ${shards} AS shard`,
-    },
+    combine: (results) => `SELECT max(result.organization) AS organization, sum(result.total_ips) AS total_ips,
+          ${latestOfLists("result.latest")} AS latest
+        FROM ${results} AS result`,
     params: z.object({ scopes: scopesParam, from: z.int(), limit: z.int(), ...params }),
     row: z.object({ organization: z.string(), total_ips: z.int(), latest: latestAddresses }),
   });

@@ -10,7 +10,7 @@ import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { count, ip, timestamp } from "../wire.ts";
 import { type AskedDeps, readLimited, toMetadata, toQuestion } from "./asked.ts";
-import { latestAddresses, latestOf, latestOfShards } from "./latest-addresses.ts";
+import { latestAddresses, latestOf, latestOfLists } from "./latest-addresses.ts";
 import { EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
 import { readStoredSpan, type StoredSpan, storedSpanShape, toStoredSpan } from "./stored-hours.ts";
 
@@ -57,10 +57,8 @@ const firstSeenSince = defineQuery({
         SELECT source_ip FROM ${ADDRESS_NETWORKS}
         WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC'))
       GROUP BY source_ip HAVING first >= {from:Int64})`,
-  shards: {
-    merge: (shards) =>
-      `SELECT sum(shard.total_ips) AS total_ips, ${latestOfShards("shard.newest")} AS newest FROM ${shards} AS shard`,
-  },
+  combine: (results) =>
+    `SELECT sum(result.total_ips) AS total_ips, ${latestOfLists("result.newest")} AS newest FROM ${results} AS result`,
   params: z.object({ scopes: scopesParam, from: z.int(), since: z.int(), limit: z.int() }),
   row: z.object({ total_ips: z.int(), newest: latestAddresses }),
 });

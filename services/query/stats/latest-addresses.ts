@@ -11,6 +11,6 @@ const LATEST_FIRST = "one -> (-one.1, one.2)";
 export const latestOf = (pair: string) =>
   `arraySlice(arrayMap(${LATEST_FIRST}, groupArraySorted(${MAX_LIMIT})((-${pair}.1, ${pair}.2))), ${FIRST})`;
 
-/** SQL: the latest pairs of the lists of all shards. */
-export const latestOfShards = (list: string) =>
+/** SQL: the latest pairs of several lists. */
+export const latestOfLists = (list: string) =>
   `arraySlice(arraySort(${LATEST_FIRST}, arrayFlatten(groupArray(${list}))), ${FIRST})`;

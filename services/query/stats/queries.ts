@@ -13,7 +13,7 @@ const sinceParams = z.object({ scopes: scopesParam, from: since });
 export const countSeen = defineQuery({
   name: "stats-total",
   sql: `SELECT uniqExact(source_ip) AS active_ips FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN}`,
-  shards: { merge: (shards) => `SELECT sum(active_ips) AS active_ips FROM ${shards}` },
+  combine: (results) => `SELECT sum(active_ips) AS active_ips FROM ${results}`,
   params: sinceParams,
   row: z.object({ active_ips: z.int() }),
 });
@@ -29,7 +29,7 @@ export const countObservations = defineQuery({
     WHERE ${IN_SCOPES} AND observed_at >= toDateTime({from:UInt32}, 'UTC') AND observed_at < toDateTime({end:UInt32}, 'UTC')
     GROUP BY hour
     SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1`,
-  shards: { merge: (shards) => `SELECT hour, sum(observations) AS observations FROM ${shards} GROUP BY hour` },
+  combine: (results) => `SELECT hour, sum(observations) AS observations FROM ${results} GROUP BY hour`,
   params: z.object({ scopes: scopesParam, start: z.int(), from: z.int(), end: z.int() }),
   row: z.object({ hour: z.int(), observations: z.int() }),
 });
@@ -46,11 +46,9 @@ const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(so
 export const countByNetwork = defineQuery({
   name: "stats-networks",
   sql: `${PER_NETWORK} ${mostActive("asn")}`,
-  shards: {
-    perShard: PER_NETWORK,
-    merge: (shards) => `SELECT asn, max(organization) AS organization, sum(active_ips) AS active_ips
-      FROM ${shards} GROUP BY asn ${mostActive("asn")}`,
-  },
+  perServer: PER_NETWORK,
+  combine: (results) => `SELECT asn, max(organization) AS organization, sum(active_ips) AS active_ips
+      FROM ${results} GROUP BY asn ${mostActive("asn")}`,
   params: z.object(LIMITED),
   row: z.object({ asn: z.int(), organization: z.string(), active_ips: z.int() }),
 });
@@ -62,11 +60,9 @@ const PER_COUNTRY = `SELECT country, uniqExact(source_ip) AS active_ips
 export const countByCountry = defineQuery({
   name: "stats-countries",
   sql: `${PER_COUNTRY} ${mostActive("country")}`,
-  shards: {
-    perShard: PER_COUNTRY,
-    merge: (shards) => `SELECT country, sum(active_ips) AS active_ips
-      FROM ${shards} GROUP BY country ${mostActive("country")}`,
-  },
+  perServer: PER_COUNTRY,
+  combine: (results) => `SELECT country, sum(active_ips) AS active_ips
+      FROM ${results} GROUP BY country ${mostActive("country")}`,
   params: z.object(LIMITED),
   row: z.object({ country: z.string(), active_ips: z.int() }),
 });
@@ -86,7 +82,7 @@ export const countSeenBySeverity = defineQuery({
       GROUP BY source_ip HAVING max(${SEEN})`,
     1,
   ),
-  shards: { merge: addUpSeverities },
+  combine: addUpSeverities,
   params: z.object({
     ...sinceParams.shape,
     since,

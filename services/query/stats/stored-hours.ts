@@ -14,10 +14,8 @@ const storedHours = defineQuery({
     FROM ${TAG_ACTIVITY_HOURLY}
     WHERE tag_id = toUUID('${NIL_TAG_ID}') AND ${IN_SCOPES} AND hour >= toDateTime({from:UInt32}, 'UTC')
     HAVING count() > 0`,
-  shards: {
-    merge: (shards) =>
-      `SELECT min(shard.first) AS first, max(shard.last) AS last FROM ${shards} AS shard HAVING count() > 0`,
-  },
+  combine: (results) =>
+    `SELECT min(result.first) AS first, max(result.last) AS last FROM ${results} AS result HAVING count() > 0`,
   params: z.object({ scopes: scopesParam, from: z.int() }),
   row: z.object({ first: z.int(), last: z.int() }),
 });

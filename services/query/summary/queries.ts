@@ -14,10 +14,8 @@ export const countPerTag = defineQuery({
       uniqExactIf(source_ip, bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}]) != 0) AS current,
       uniqExactIf(source_ip, bitAnd(hours, {previousMasks:Array(UInt64)}[${BLOCK}]) != 0) AS previous
     FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS_OF_HOURS} GROUP BY tag_id`,
-  shards: {
-    merge: (shards) => `SELECT tag_id, sum(shard.current) AS current, sum(shard.previous) AS previous
-      FROM ${shards} AS shard GROUP BY tag_id`,
-  },
+  combine: (results) => `SELECT tag_id, sum(result.current) AS current, sum(result.previous) AS previous
+      FROM ${results} AS result GROUP BY tag_id`,
   params: z.object({
     scopes: scopesParam,
     first: z.int(),

@@ -1,8 +1,8 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
+import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { allRows } from "../shard-sql.ts";
 
 /** The severity of each tag of an observation, from 1; 0 for tags that are no longer in the catalogue. */
 const SEVERITIES = "arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)";
@@ -95,7 +95,7 @@ export const timelineOf = (field: TimelineField) =>
       ${NEWEST_FIRST}
       SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
         max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}, do_not_merge_across_partitions_select_final = 1`,
-    shards: { merge: (shards) => `${allRows(shards)} ${NEWEST_FIRST}` },
+    combine: (results) => `${allRows(results)} ${NEWEST_FIRST}`,
     params: z.object({
       ip: z.string(),
       scopes: scopesParam,

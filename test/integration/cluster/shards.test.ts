@@ -5,7 +5,7 @@ import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { readSize } from "@noisefloor/clickhouse/storage/growth.ts";
 import { readTableStatistics, type TableStatistics } from "@noisefloor/clickhouse/storage/table-statistics.ts";
@@ -17,7 +17,7 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
 import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
-import { openInsertQueue } from "@noisefloor/ingest/store/sharded-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/store/insert-queues.ts";
 import { countSeen } from "@noisefloor/query/stats/queries.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -113,7 +113,7 @@ const contents = (table: string) =>
   });
 
 test("every server has all tags, networks, workspaces and keys, and the same schema", async () => {
-  const everywhere = Object.keys(TABLES).filter((table) => !SHARDED_TABLES.includes(table));
+  const everywhere = Object.keys(TABLES).filter((table) => !SPREAD_TABLES.includes(table));
   const filled: string[] = [];
   for (const table of everywhere) {
     // Each server notes the time of its own migrations.

@@ -1,6 +1,6 @@
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
-import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
 import type { SightingsCache, SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
+import { startSightings } from "@noisefloor/query/address-index/sightings-of-owners.ts";
 import type { World } from "./world.ts";
 
 /** The index in memory over a world's store, as a service opens it. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/storage/retention.ts";
 import { distributedDatabase } from "@noisefloor/clickhouse-cluster/client/names.ts";
 import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
@@ -211,6 +211,6 @@ async function readState(client: ClickHouseClient): Promise<State> {
     filled:
       (await client.owners()).length === 1
         ? (row?.filled ?? [])
-        : [...new Set([...(row?.filled ?? []), ...SHARDED_TABLES])],
+        : [...new Set([...(row?.filled ?? []), ...SPREAD_TABLES])],
   };
 }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { syncReplicas } from "@noisefloor/clickhouse-cluster/replicas/tables.ts";
 import { expect } from "vitest";
 import { contentOf } from "./store-contents.ts";
@@ -10,7 +10,7 @@ const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "ad
 /** That the servers of each shard hold the same, once each has fetched what the others have. */
 export async function expectSameOnReplicas(client: ClickHouseClient): Promise<void> {
   for (const replicas of await client.servers()) {
-    await syncReplicas(replicas, SHARDED_TABLES);
+    await syncReplicas(replicas, SPREAD_TABLES);
     const [first, ...others] = replicas;
     if (first === undefined) throw new RangeError("a shard has a server");
     for (const table of COMPARED) {

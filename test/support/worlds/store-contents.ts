@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { rowsOf, TAG_ACTIVITY_HOURLY } from "@noisefloor/clickhouse/client/table-names.ts";
-import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 
 /** SQL: the rows of a table, spelled alike whatever order their values were merged in. */
@@ -12,7 +12,7 @@ const ROWS: Readonly<Record<string, string>> = {
 
 const rowsIn = (table: string) =>
   `SELECT count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS digest
-    FROM (${ROWS[table] ?? `SELECT * FROM ${SHARDED_TABLES.includes(table) ? rowsOf(table) : table} FINAL`})`;
+    FROM (${ROWS[table] ?? `SELECT * FROM ${SPREAD_TABLES.includes(table) ? rowsOf(table) : table} FINAL`})`;
 
 type Content = { readonly rows: number; readonly digest: string };
 

@@ -3,13 +3,13 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
 
-/** Its address says on which shard it is. */
+/** Its address says which owner has it. */
 type WithSource = { readonly source_ip: string };
 
 /**
- * A queue for each owner of a store's rows: one server has a single one. On a cluster these are its shards, and rows do
- * not go through a Distributed table: when a shard was killed during such an insert and the insert was repeated with its
- * token, a rollup lacked rows that the observations had. That never happened with an insert straight to the server.
+ * A queue for each owner of a store's rows: one server has a single one. On a cluster rows go straight to their owner
+ * and not through a Distributed table: when a server is killed during such an insert, and the insert is repeated with
+ * its token, a rollup can lack rows that the observations have.
  * @param open opens the queue of one owner.
  * @param retrying how long to ask who they are, with the first rows.
  */
