@@ -150,7 +150,7 @@ export const MONITOR_RECORDS: readonly SensorRecord[] = [
       source_ip: "45.83.64.13",
       destination_port: 445,
       country: "VN",
-      asn: "18403",
+      asn: 18403,
       labels: [
         "suricata:ET EXPLOIT y",
         "suricata-severity:2",

@@ -73,7 +73,7 @@ function withEnrichment(observation: Fields, record: Fields, type: string): Fiel
     ...textsAt(record, "ip_rep").map((reputation) => `ip-rep:${reputation}`),
   ];
   const enriched = defined({
-    asn: textAt(record, "geoip.asn"),
+    asn: asnOf(record),
     organization: textAt(record, "geoip.as_org")?.slice(0, MAX_LENGTH.organization),
     country: country !== undefined && /^[A-Z]{2}$/.test(country) ? country : undefined,
     city: textAt(record, "geoip.city_name")?.slice(0, MAX_LENGTH.place),
@@ -81,4 +81,10 @@ function withEnrichment(observation: Fields, record: Fields, type: string): Fiel
     ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, MAX_ITEMS.labels) }),
   });
   return enriched ?? observation;
+}
+
+/** Digits become a number, the wire schema's form; what is no number stays, and validation judges it. */
+function asnOf(record: Fields): number | string | undefined {
+  const asn = textAt(record, "geoip.asn");
+  return asn !== undefined && /^\d{1,10}$/.test(asn) ? Number(asn) : asn;
 }
