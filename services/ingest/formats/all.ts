@@ -4,18 +4,18 @@ import { cowrie } from "./sensors/cowrie.ts";
 import { dionaea } from "./sensors/dionaea.ts";
 import { dockerApiHoneypot } from "./sensors/docker-api-honeypot.ts";
 import { dshieldWeb } from "./sensors/dshield.ts";
-import { ecs } from "./sensors/ecs.ts";
 import { heralding } from "./sensors/heralding.ts";
 import { otherHoneypots } from "./sensors/honeypots/honeypots.ts";
 import { honeypots } from "./sensors/honeypots.ts";
 import { honeytrap } from "./sensors/honeytrap.ts";
-import { hpfeeds } from "./sensors/hpfeeds.ts";
+import { hpfeeds } from "./sensors/hpfeeds/hpfeeds.ts";
 import { marx } from "./sensors/marx.ts";
-import { netfilter } from "./sensors/netfilter.ts";
+import { ecs } from "./sensors/monitors/ecs.ts";
+import { netfilter } from "./sensors/monitors/netfilter.ts";
+import { suricataEve } from "./sensors/monitors/suricata-eve.ts";
+import { zeek } from "./sensors/monitors/zeek/zeek.ts";
 import { opencanary } from "./sensors/opencanary.ts";
-import { suricataEve } from "./sensors/suricata-eve.ts";
 import { tpot } from "./sensors/tpot.ts";
-import { zeek } from "./sensors/zeek.ts";
 
 /**
  * Every log format, in the order in which `auto` tries them: a record of T-Pot's has all that its honeypot's has, and

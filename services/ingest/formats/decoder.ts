@@ -7,7 +7,7 @@ import { parseJson, rejectOversize } from "./json/parse.ts";
 import { withoutPadding } from "./json/split.ts";
 import { observationsFormat } from "./observations.ts";
 import { explainOtherFormat, recognize } from "./recognize.ts";
-import { type LineDecoder, openLines } from "./text-lines.ts";
+import { type LineDecoder, openLines } from "./text/text-lines.ts";
 import { readTime } from "./times.ts";
 import { type Envelope, mayNameSensor, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";

@@ -1,6 +1,6 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { readCsvLine } from "../csv.ts";
 import type { Fields } from "../fields.ts";
+import { readCsvLine } from "../text/csv.ts";
 import { compilePattern, MAX_LINE_LENGTH, type Pattern } from "./patterns.ts";
 import { LINE } from "./read.ts";
 import type { FieldMap } from "./schema.ts";

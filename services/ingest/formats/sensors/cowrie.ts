@@ -1,8 +1,8 @@
 import { toObservation } from "../draft.ts";
 import { type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { cveLabels } from "./monitors/suricata-eve.ts";
 import { readHttpRequest } from "./payload.ts";
-import { cveLabels } from "./suricata-eve.ts";
 
 /** Events that say something about the source. The others describe the sensor, or repeat these. */
 const BEHAVIOURS = new Set([

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { TRANSPORTS } from "@noisefloor/domain/observation/schema.ts";
-import { readCsvLine } from "../csv.ts";
 import type { DecodeOptions, LogFormat } from "../format.ts";
+import { readCsvLine } from "../text/csv.ts";
 
 const COLUMNS = ["datetime", "host", "src", "proto", "type", "spt", "dpt"] as const;
 type MarxRow = Readonly<Record<(typeof COLUMNS)[number], string>>;

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions } from "../../formats/format.ts";
-import { hpfeeds } from "../../formats/sensors/hpfeeds.ts";
+import { hpfeeds } from "../../formats/sensors/hpfeeds/hpfeeds.ts";
 import type { IngestMetrics } from "../../metrics.ts";
 import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
 import type { IncomingRecord } from "../../record.ts";

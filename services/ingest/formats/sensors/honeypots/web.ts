@@ -1,7 +1,7 @@
 import { type HttpDraft, splitTarget } from "../../draft.ts";
 import { type Fields, isFields, objectAt, portAt, textAt, textsAt } from "../../fields.ts";
+import { cveLabels } from "../monitors/suricata-eve.ts";
 import { readHttpRequest } from "../payload.ts";
-import { cveLabels } from "../suricata-eve.ts";
 import { beelzebub } from "./beelzebub.ts";
 import { type Honeypot, isEventOf } from "./honeypot.ts";
 import { request } from "./request.ts";

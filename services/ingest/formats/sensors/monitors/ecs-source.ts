@@ -2,7 +2,7 @@ import { at, type Fields, portAt, textAt, textsAt } from "../../fields.ts";
 import type { DecodeOptions, IgnoredReason } from "../../format.ts";
 import { icmpAnswer } from "./icmp.ts";
 import { ACK, FIN, isTcpAnswer, PSH, RST, SYN, URG } from "./tcp-flags.ts";
-import { isAnswer } from "./zeek-answers.ts";
+import { isAnswer } from "./zeek/zeek-answers.ts";
 
 /** Directions in which the source is on our side. */
 const OUTGOING = new Set(["outbound", "egress", "internal"]);

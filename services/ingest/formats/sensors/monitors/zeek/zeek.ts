@@ -1,9 +1,9 @@
-import { splitTarget, toObservation } from "../draft.ts";
-import { type Fields, objectAt, portAt, textAt, textsAt } from "../fields.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { zeekAnswer } from "./monitors/zeek-answers.ts";
-import { ignoredLog, logOf, protocolOf, readLog } from "./monitors/zeek-logs.ts";
-import { openTsv } from "./monitors/zeek-tsv.ts";
+import { splitTarget, toObservation } from "../../../draft.ts";
+import { type Fields, objectAt, portAt, textAt, textsAt } from "../../../fields.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../../../format.ts";
+import { zeekAnswer } from "./zeek-answers.ts";
+import { ignoredLog, logOf, protocolOf, readLog } from "./zeek-logs.ts";
+import { openTsv } from "./zeek-tsv.ts";
 
 /** Where notices and signatures, which may be about several connections, name their source. */
 const SOURCE_MEMBERS = ["id.orig_h", "src", "src_addr"] as const;

@@ -1,7 +1,7 @@
-import { toObservation } from "../draft.ts";
-import { type Fields, portAt, textAt, textsAt } from "../fields.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { ecsAnswer } from "./monitors/ecs-source.ts";
+import { toObservation } from "../../draft.ts";
+import { type Fields, portAt, textAt, textsAt } from "../../fields.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
+import { ecsAnswer } from "./ecs-source.ts";
 
 /** Words that Elastic's own pipelines put among the tags. */
 const PIPELINE_TAGS = /^(?:forwarded|preserve_|redact_|_|beats_input)/;

@@ -1,9 +1,9 @@
-import { type Draft, type HttpDraft, splitTarget } from "../draft.ts";
-import { type Fields, listAt, portAt, textAt, textsAt } from "../fields.ts";
-import type { IgnoredReason } from "../format.ts";
-import { dionaeaApplication, ignoredConnection } from "./dionaea.ts";
-import { loginOf, spokenIn } from "./honeypots/honeypot.ts";
-import { MAX_PAYLOAD_LENGTH, readHeaderFields, readHttpRequest, readPayload, toHeaderFields } from "./payload.ts";
+import { type Draft, type HttpDraft, splitTarget } from "../../draft.ts";
+import { type Fields, listAt, portAt, textAt, textsAt } from "../../fields.ts";
+import type { IgnoredReason } from "../../format.ts";
+import { dionaeaApplication, ignoredConnection } from "../dionaea.ts";
+import { loginOf, spokenIn } from "../honeypots/honeypot.ts";
+import { MAX_PAYLOAD_LENGTH, readHeaderFields, readHttpRequest, readPayload, toHeaderFields } from "../payload.ts";
 
 /** What a channel's payload says beyond addresses and ports, or why it is no observation. */
 type Reading = Partial<Draft> | { readonly ignored: IgnoredReason };

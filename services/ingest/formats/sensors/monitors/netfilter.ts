@@ -1,8 +1,8 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { toObservation } from "../draft.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { readSyslogHead } from "../syslog.ts";
-import { icmpAnswer } from "./monitors/icmp.ts";
+import { toObservation } from "../../draft.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
+import { readSyslogHead } from "../../text/syslog.ts";
+import { icmpAnswer } from "./icmp.ts";
 
 const SOURCE = /\bSRC=(\S*)( DST=[\da-fA-F.:]+ )?/;
 /** A prefix that ends without a blank touches them. */

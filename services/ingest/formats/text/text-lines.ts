@@ -1,4 +1,4 @@
-import type { Decoded, DecodeOptions, LogFormat } from "./format.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 
 /** Decodes the lines of one stream in order. */
 export type LineDecoder = {

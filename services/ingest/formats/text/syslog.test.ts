@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { readTime } from "../times.ts";
 import { readSyslogHead } from "./syslog.ts";
-import { readTime } from "./times.ts";
 
 const NOW = Date.parse("2026-12-01T09:00:00Z");
 const PACKET = "IN=eth0 OUT= SRC=45.83.64.9 DST=198.51.100.7 LEN=40 PROTO=TCP SPT=5 DPT=23 WINDOW=1 SYN ";

@@ -1,15 +1,15 @@
 import { MAX_ITEMS } from "@noisefloor/domain/observation/schema.ts";
-import { toObservation } from "../draft.ts";
-import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../fields.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { parseJson } from "../json/parse.ts";
-import { cowrie } from "./cowrie.ts";
-import { heralding } from "./heralding.ts";
-import { loginOf, spokenIn, transportOf } from "./honeypots/honeypot.ts";
-import { otherHoneypots } from "./honeypots/honeypots.ts";
-import { honeytrap } from "./honeytrap.ts";
+import { toObservation } from "../../draft.ts";
+import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../../fields.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
+import { parseJson } from "../../json/parse.ts";
+import { cowrie } from "../cowrie.ts";
+import { heralding } from "../heralding.ts";
+import { loginOf, spokenIn, transportOf } from "../honeypots/honeypot.ts";
+import { otherHoneypots } from "../honeypots/honeypots.ts";
+import { honeytrap } from "../honeytrap.ts";
+import { opencanary } from "../opencanary.ts";
 import { CHANNELS, endsOf } from "./hpfeeds-channels.ts";
-import { opencanary } from "./opencanary.ts";
 
 /** Messages of hpfeeds brokers, as collectors export them: channel, publisher and what it published. */
 export const hpfeeds: LogFormat = {

@@ -1,6 +1,6 @@
-import { type Fields, portAt, textAt } from "../../fields.ts";
-import type { DecodeOptions, IgnoredReason } from "../../format.ts";
-import { icmpAnswer } from "./icmp.ts";
+import { type Fields, portAt, textAt } from "../../../fields.ts";
+import type { DecodeOptions, IgnoredReason } from "../../../format.ts";
+import { icmpAnswer } from "../icmp.ts";
 
 /** Weirds of packets that answer something which Zeek never saw. */
 const ANSWERING_WEIRDS = new Set([

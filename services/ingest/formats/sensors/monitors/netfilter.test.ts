@@ -1,7 +1,7 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { expect, test } from "vitest";
-import { readContent } from "../../../../test/support/ingest/decode.ts";
-import type { DecodeOptions } from "../format.ts";
+import { readContent } from "../../../../../test/support/ingest/decode.ts";
+import type { DecodeOptions } from "../../format.ts";
 
 const CRITERIA = { now: Date.parse("2026-11-20T14:00:00Z"), retentionDays: 100, right: "everything" } as const;
 const HEAD = "Nov 19 13:00:00 fw-a kernel: [1.2] ";

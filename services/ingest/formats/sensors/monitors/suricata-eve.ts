@@ -1,9 +1,9 @@
-import { toObservation } from "../draft.ts";
-import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt } from "../fields.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { flowSession, flowStart } from "./monitors/eve-flow.ts";
-import { eveApplication, readProtocol } from "./monitors/eve-protocols.ts";
-import { type Side, sourceSide } from "./monitors/eve-source.ts";
+import { toObservation } from "../../draft.ts";
+import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt } from "../../fields.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
+import { flowSession, flowStart } from "./eve-flow.ts";
+import { eveApplication, readProtocol } from "./eve-protocols.ts";
+import { type Side, sourceSide } from "./eve-source.ts";
 
 /** Suricata's own complaints about broken streams: they say nothing about what a source wants. */
 const ENGINE_SIGNATURE = /^SURICATA /;

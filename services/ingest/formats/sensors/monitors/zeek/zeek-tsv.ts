@@ -1,5 +1,5 @@
-import type { Fields } from "../../fields.ts";
-import type { Decoded, DecodeOptions } from "../../format.ts";
+import type { Fields } from "../../../fields.ts";
+import type { Decoded, DecodeOptions } from "../../../format.ts";
 
 /** More than any log has. A header of a million columns would be compared with each line after it. */
 const MAX_COLUMNS = 500;
