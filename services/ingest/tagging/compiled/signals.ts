@@ -27,6 +27,7 @@ export type SignalBuilder = {
 type SignalledRange = { readonly first: number; readonly last: number; readonly signal: number };
 
 const NONE: readonly number[] = [];
+const NO_SCANS: readonly Signals["scan"][] = [];
 
 type TextIndex = {
   readonly field: TextFieldName;
@@ -122,15 +123,13 @@ type Look = { readonly member: Member; readonly scan: Scan };
 
 const look = (field: FieldName, scan: Scan): Look => ({ member: FIELDS[field].member, scan });
 
-/** Most observations lack most members: then none of the looks at their fields is taken. */
+/** Looks only at the fields of members that an observation has. */
 function scanWith(looks: readonly Look[]): Scan {
-  const byMember = new Map<Member, Look[]>();
-  for (const one of looks) getOrAdd(byMember, one.member, () => []).push(one);
-  const members = [...byMember].map(([member, own]) => ({ member, scans: own.map(({ scan }) => scan) }));
+  const byMember = new Map<string, Scan[]>();
+  for (const { member, scan } of looks) getOrAdd(byMember, member, () => []).push(scan);
   return (event, number, report) => {
-    for (const { member, scans } of members) {
-      if (event.lacks(member)) continue;
-      for (const scan of scans) scan(event, number, report);
+    for (const member of event.members()) {
+      for (const scan of byMember.get(member) ?? NO_SCANS) scan(event, number, report);
     }
   };
 }

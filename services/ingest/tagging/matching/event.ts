@@ -3,7 +3,6 @@ import {
   FIELDS,
   type FieldName,
   fieldNames,
-  type Member,
   type NumberFieldName,
   type Taggable,
   type TextFieldName,
@@ -12,8 +11,8 @@ import { TEXT_FORMS, type TextForm, toForm } from "./text-form.ts";
 
 /** An observation as rules see it. */
 export type TaggedEvent = {
-  /** Whether the observation lacks a member, and so the values of all fields that are read from it. */
-  lacks(member: Member): boolean;
+  /** The members that the observation has; fields that are read from any other have no value. */
+  members(): readonly string[];
   /** The values of a text field that the observation has, in this form. */
   texts(field: TextFieldName, form: TextForm): readonly string[];
   number(field: NumberFieldName): number | undefined;
@@ -48,7 +47,7 @@ export function toEvent(observation: Taggable): TaggedEvent {
     return text === undefined ? undefined : ipv4ToNumber(text);
   };
   return {
-    lacks: (member) => observation[member] === undefined,
+    members: () => Object.keys(observation),
     texts,
     number: (field) => FIELDS[field].read(observation),
     address,
