@@ -130,17 +130,18 @@ function both<T>(one: T | undefined, other: T | undefined, merge: (one: T, other
 
 /** The first values of two lists that are distinct, by their keys. */
 function union<T>(
-  one: readonly T[] | undefined,
-  other: readonly T[] | undefined,
-  most: number,
+  one: T[] | undefined,
+  other: T[] | undefined,
+  maxValues: number,
   keyOf: (value: T) => unknown = (value) => value,
 ): T[] | undefined {
-  if (one === undefined && other === undefined) return undefined;
+  const [list, more = []] = one === undefined ? [other] : [one, other];
+  if (list === undefined || list.length + more.length < 2) return list;
   const values = new Map<unknown, T>();
-  for (const value of [...(one ?? []), ...(other ?? [])]) {
+  for (const value of [...list, ...more]) {
     const key = keyOf(value);
     if (!values.has(key)) values.set(key, value);
-    if (values.size === most) break;
+    if (values.size === maxValues) break;
   }
   return [...values.values()];
 }

@@ -184,16 +184,16 @@ export function createSessions(read: ReadSessions): Sessions {
   };
 }
 
-/** What tells a session from all others. */
+/** What tells a session from all others. Unambiguous, as only the workspace may contain a line feed. */
 export function sessionKey(
   { source_ip, dataset, workspace_id = "", sensor_id }: ValidObservation["observation"],
   observationId: string,
 ): string {
-  return JSON.stringify([source_ip, dataset, workspace_id, sensor_id, observationId]);
+  return `${source_ip}\n${dataset}\n${workspace_id}\n${sensor_id}\n${observationId}`;
 }
 
 function keyOfRow({ ip, dataset, workspace_id, sensor_id, observation_id }: StoredSession): string {
-  return JSON.stringify([ip, dataset, workspace_id, sensor_id, observation_id]);
+  return `${ip}\n${dataset}\n${workspace_id}\n${sensor_id}\n${observation_id}`;
 }
 
 const least = (numbers: readonly number[]) => numbers.reduce((one, other) => Math.min(one, other));
