@@ -16,8 +16,9 @@ import { makeTag } from "../../support/worlds/world.ts";
 import { against, type Line } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
-import { makeEvents, makeRawRecords, messagesOf, writeNdjson } from "../peers/events.ts";
+import { makeEvents, messagesOf, writeNdjson } from "../peers/events.ts";
 import { startKafkaEngine } from "../peers/kafka-engine.ts";
+import { RAW_FORMATS, type RawFormat } from "../peers/raw-records.ts";
 import { publish } from "../peers/topic.ts";
 import { inTurn } from "../rounds.ts";
 import { openDatabase } from "../world.ts";
@@ -54,7 +55,7 @@ export const ingest: Part = {
       const missing: string[] = [];
       const questions = loads.map((load) => [nameOf(load), () => measureSides(run, database, load, missing)] as const);
       const most = loads.at(-1);
-      const raw = async () => (most === undefined ? [] : [await measureRaw(run, database, most, now)]);
+      const raw = async () => (most === undefined ? [] : measureRaw(run, database, most, now));
       const measured = await measureEach({ ...Object.fromEntries(questions), [RAW]: raw }, run.say);
       const notes = missing.slice(0, 1).map((reason) => `ClickHouse's Kafka engine is missing: ${reason}`);
       return { ...measured, notes: [`${count} observations a round, of raw records a quarter.`, ...notes] };
@@ -103,20 +104,25 @@ async function measureSides(run: Run, database: Database, load: Load, missing: s
 
 const RAW = "Raw records to queryable";
 
-/** What decoding, sessions, networks and tagging rules cost. */
-async function measureRaw(run: Run, database: Database, load: Load, now: number): Promise<Line> {
+/** What decoding, sessions, networks and tagging rules cost, for each format: every record is a session of its own. */
+async function measureRaw(run: Run, database: Database, load: Load, now: number): Promise<Line[]> {
   const { perMessage } = load;
   const count = Math.ceil(load.count * SHARE_OF_RAW);
-  const records = messagesOf(makeRawRecords(run.seed, count, now), perMessage);
-  const kafka = await publish(await run.broker(), records);
-  const rawTopics = { KAFKA_TOPIC: `${kafka.topic}-empty`, KAFKA_RAW_TOPICS: `${kafka.topic}=suricata-eve` };
-  const sides = {
-    raw: async () => throughService(await emptied(database), { ...load, kafka, count }, rawTopics),
-    plain: async () => throughService(await emptied(database), load),
+  const through = async ({ name, header, records }: RawFormat) => {
+    const messages = messagesOf(records(run.seed, count, now), perMessage, header);
+    const kafka = await publish(await run.broker(), messages);
+    const rawTopics = { KAFKA_TOPIC: `${kafka.topic}-empty`, KAFKA_RAW_TOPICS: `${kafka.topic}=${name}` };
+    return async () => throughService(await emptied(database), { ...load, kafka, count }, rawTopics);
   };
-  const { raw, plain } = await inTurn(sides, run.pace);
-  const named = { name: `${RAW}, ${perMessage} a message`, unit: "per second" } as const;
-  return against({ ...named, peer: "observations with their tags and networks" }, raw, plain);
+  const lines: Line[] = [];
+  for (const format of RAW_FORMATS) {
+    const plain = async () => throughService(await emptied(database), load);
+    const times = await inTurn({ raw: await through(format), plain }, run.pace);
+    const named = { name: `${RAW}, ${format.name}, ${perMessage} a message`, unit: "per second" } as const;
+    const peer = "observations with their tags and networks";
+    lines.push(against({ ...named, peer }, times.raw, times.plain));
+  }
+  return lines;
 }
 
 type Database = Awaited<ReturnType<typeof openDatabase>>;

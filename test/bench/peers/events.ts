@@ -39,64 +39,17 @@ function makeEvent(random: Random, number: number, tags: readonly Tag[], now: nu
   };
 }
 
-const PATHS = [
-  "/",
-  "/robots.txt",
-  "/.env",
-  "/.git/config",
-  "/wp-login.php",
-  "/boaform/admin/formLogin",
-  "/shell",
-  "/a/b/c",
-];
-const USER_AGENTS = [
-  "curl/8.5.0",
-  "Mozilla/5.0 (Windows NT 10.0; Win64; x64)",
-  "zgrab/0.x",
-  "python-requests/2.31",
-  "-",
-];
-
-/**
- * The same observations as Suricata logs requests, each a flow of its own: without tags, network and country, so that
- * the service decodes them, looks for their sessions, looks their networks up and matches its rules.
- */
-export function* makeRawRecords(seed: number, count: number, now: number) {
-  const random = seeded(seed);
-  for (let number = 0; number < count; number++) {
-    const event = makeEvent(random, number, [], now);
-    yield {
-      timestamp: event.observed_at,
-      flow_id: number + 1,
-      event_type: "http",
-      host: event.sensor_id,
-      src_ip: event.source_ip,
-      src_port: event.source_port,
-      dest_ip: "192.0.2.1",
-      dest_port: event.destination_port,
-      proto: "TCP",
-      http: {
-        hostname: "192.0.2.1",
-        url: random.pick(PATHS),
-        http_user_agent: random.pick(USER_AGENTS),
-        http_method: "GET",
-        protocol: "HTTP/1.1",
-        length: 0,
-      },
-    };
-  }
-}
-
-/** Messages with the same number of records each, as NDJSON. */
-export function* messagesOf(events: Iterable<object>, perMessage: number): Generator<string> {
+/** Messages with the same number of records each, a line each: objects as JSON, texts as they are. @param header the first line of each. */
+export function* messagesOf(events: Iterable<object | string>, perMessage: number, header?: string): Generator<string> {
+  const first = header === undefined ? [] : [header];
   let lines: string[] = [];
   for (const event of events) {
-    lines.push(JSON.stringify(event));
+    lines.push(typeof event === "string" ? event : JSON.stringify(event));
     if (lines.length < perMessage) continue;
-    yield lines.join("\n");
+    yield [...first, ...lines].join("\n");
     lines = [];
   }
-  if (lines.length > 0) yield lines.join("\n");
+  if (lines.length > 0) yield [...first, ...lines].join("\n");
 }
 
 /** The same as a file. All their members are columns of `observations`, too. */
