@@ -20,7 +20,7 @@ export function recordIds(): RecordIds {
   };
 }
 
-/** The id of an HTTP request's record whose sensor gave it none. @param index its place there, from 0. */
+/** The id of an HTTP request's record whose sensor gave it none. @param index its position there, from 0. */
 export function requestRecordId(origin: string, index: number): string {
   return `http:${origin}/${index}`;
 }
@@ -64,8 +64,8 @@ export function fallbackIdOfMessage({ headers }: Pick<StreamMessage, "headers">)
 }
 
 /**
- * The id of a message's record whose sensor gave it none: its place in the topic, unless a header gives one, for the
- * producer may have written the message twice. @param index its place in the message, from 0.
+ * The id of a message's record whose sensor gave it none: its position in the topic, unless a header gives one, for the
+ * producer may have written the message twice. @param index its position in the message, from 0.
  */
 export function messageRecordId(
   message: Pick<StreamMessage, "topic" | "partition" | "offset" | "headers">,

@@ -7,7 +7,7 @@ export type DeadLetter = {
   readonly source: DeadLetterSource;
   /** The request, file or message that the record came in. */
   readonly origin: string;
-  /** Its place there: from 1 in a request or file, from 0 in a message. */
+  /** Its position there: from 1 in a request or file, from 0 in a message. */
   readonly position: number;
   readonly rejection: Rejection;
   /** At least the first bytes of the record. */

@@ -33,8 +33,8 @@ export async function readSummariesById(
   for (const some of chunksOf(ids, () => 0, { items: IDS_PER_QUERY, bytes: 0 })) {
     found.push(...(await withRetries(client, await readDeadLettersById(client, some))));
   }
-  const place = new Map(ids.map((id, index) => [id, index]));
-  return found.sort((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
+  const positions = new Map(ids.map((id, index) => [id, index]));
+  return found.sort((one, other) => (positions.get(one.id) ?? 0) - (positions.get(other.id) ?? 0));
 }
 
 /** A parameter's text must stay below the server's 128 KiB. */
@@ -79,7 +79,7 @@ function withRetry(deadLetter: StoredDeadLetter, retry: StoredRetry | undefined)
   return { ...summary, reason: retry.reason, detail: retry.detail };
 }
 
-/** So many dead letters, or so many bytes of payloads, are in memory at once. */
+/** The maximum number of dead letters, and of bytes of their payloads, in memory at one time. */
 const AT_ONCE = { items: 2_000, bytes: 8 * 1024 * 1024 };
 
 async function* open(

@@ -8,7 +8,7 @@ import type { IncomingRecord, IngestedRecords } from "../record.ts";
 /**
  * How many sensors of one key, or of one source without keys, are counted by name a day; the others are counted as one.
  * Names come from senders, who may make up a new one for each record. Records that were rejected get fewer, or a sender
- * of rubbish would leave no place for the sensors whose records are stored.
+ * of rubbish would leave no room for the sensors whose records are stored.
  */
 const MAX_SENSORS = 1_000;
 const MAX_REJECTED_SENSORS = 100;
@@ -75,9 +75,9 @@ export function createSensorCounter(now: () => number, run: string = randomUUID(
   const entryOf = (source: string, keyId: string, named: Named, format: string, outcome: string): Entry => {
     const { sensors, entries } = placesOf(source, keyId);
     const limit = outcome === "accepted" ? MAX_SENSORS : MAX_REJECTED_SENSORS;
-    const place = `${named.workspaceId}\n${named.sensorId}`;
-    const isRest = place !== "\n" && !sensors.has(place) && sensors.size >= limit;
-    if (place !== "\n" && !isRest) sensors.add(place);
+    const sensor = `${named.workspaceId}\n${named.sensorId}`;
+    const isRest = sensor !== "\n" && !sensors.has(sensor) && sensors.size >= limit;
+    if (sensor !== "\n" && !isRest) sensors.add(sensor);
     // A key writes to one workspace at most. Without a key, the rest may be of many.
     const rest = { workspaceId: keyId === "" ? "" : named.workspaceId, sensorId: "" };
     const { workspaceId, sensorId } = isRest ? rest : named;

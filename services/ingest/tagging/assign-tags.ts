@@ -29,7 +29,7 @@ export function assignTags(
   if (tagger === undefined) return { tagIds: senderTagIds };
   const slugs = tagger.tagsFor(observation);
   if (slugs.length === 0) return { tagIds: senderTagIds, ruleTagIds: slugs };
-  // Arrays of just this size: one that grows with each value keeps place for many more.
+  // Arrays of just this size: one that grows with each value keeps room for many more.
   const ruleTagIds = slugs.map((slug) => catalogue.resolve(slug)?.id).filter((id) => id !== undefined);
   const sharedTagIds = ruleTagIds.filter((id) => senderTagIds.includes(id));
   const added = sharedTagIds.length === 0 ? ruleTagIds : ruleTagIds.filter((id) => !senderTagIds.includes(id));

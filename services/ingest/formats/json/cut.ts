@@ -14,7 +14,7 @@ const CLOSE_BRACE = 0x7d;
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 /** A value that the end of the bytes cuts in the middle of an escape or a word fails so close to it. */
 const LONGEST_TOKEN = 8;
-/** How many lines may be read up to the same broken place, in search of the end of a value. */
+/** How many lines may be read up to the same broken position, in search of the end of a value. */
 const MAX_ATTEMPTS = 3;
 /** The bytes that are cut before others get their turn. */
 const BYTES_AT_ONCE = 256 * 1024;
@@ -27,7 +27,7 @@ export type CutState = {
   isClosing: boolean;
   /** In the rest of a line that is too long. */
   isDropping: boolean;
-  /** The last place at which a value turned out to be broken, from the first byte that is left, and how many did there. */
+  /** The last position at which a value turned out to be broken, from the first byte that is left, and how many did there. */
   brokenAt: number;
   attempts: number;
 };

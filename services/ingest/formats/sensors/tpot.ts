@@ -63,7 +63,7 @@ function decodeByType(record: Fields, type: string, options: DecodeOptions): Dec
   return decodeHoneypot(HONEYPOTS.get(type) ?? findHoneypot(written) ?? unknownHoneypot, written, options);
 }
 
-/** Logstash has looked up the source's place and reputation, and CVE ids of signatures. */
+/** Logstash has looked up the source's location and reputation, and CVE ids of signatures. */
 function withEnrichment(observation: Fields, record: Fields, type: string): Fields {
   const country = textAt(record, "geoip.country_code2");
   const labels = [

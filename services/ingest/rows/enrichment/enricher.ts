@@ -1,7 +1,7 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type AddressFacts, type FactsSource, fillIn } from "./facts.ts";
 
-/** Adds to observations the network and the place of their source. */
+/** Adds to observations the network and the location of their source. */
 export type Enricher = {
   /**
    * Fills in what the sensor left out, in the observation itself.

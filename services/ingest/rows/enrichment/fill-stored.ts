@@ -8,7 +8,7 @@ import {
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { Enricher } from "./enricher.ts";
 
-/** An insert reads and writes the observations of so many sources, or of fewer when they have so many of them. */
+/** The maximum number of sources whose observations an insert reads and writes, and of those observations. */
 const SOURCES_AT_ONCE = 2_000;
 const OBSERVATIONS_AT_ONCE = 250_000;
 

@@ -34,14 +34,14 @@ export async function openMmdb(path: string): Promise<FactsSource> {
 /** Addresses share records: those of countries are a few hundred for the whole Internet. */
 const CACHED_RECORDS = 16_384;
 
-/** The record at each place of a file that was read lately. */
+/** Records of a file that were read lately, by their offset. */
 function boundedCache() {
   let records = new Map<number | string, unknown>();
   return {
-    get: (place: number | string) => records.get(place),
-    set(place: number | string, record: unknown) {
+    get: (offset: number | string) => records.get(offset),
+    set(offset: number | string, record: unknown) {
       if (records.size >= CACHED_RECORDS) records = new Map();
-      records.set(place, record);
+      records.set(offset, record);
     },
   };
 }

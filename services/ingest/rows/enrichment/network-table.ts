@@ -26,8 +26,8 @@ export async function openNetworkTable(name: string, path: string): Promise<Fact
     builtAt: undefined,
     ranges: table,
     lookUp(ip) {
-      const place = findRange(table, ipv4ToNumber(ip));
-      const asn = place === undefined ? 0 : (table.asn[place] ?? 0);
+      const index = findRange(table, ipv4ToNumber(ip));
+      const asn = index === undefined ? 0 : (table.asn[index] ?? 0);
       if (asn === 0) return undefined;
       const organization = table.organizations.get(asn);
       return organization === undefined ? { asn } : { asn, organization };
@@ -35,14 +35,14 @@ export async function openNetworkTable(name: string, path: string): Promise<Fact
   };
 }
 
-/** In the first `size` places of the columns. */
+/** The first `size` values of each column are set. */
 type NetworkTable = { -readonly [Member in keyof NetworkRanges]: NetworkRanges[Member] } & {
   readonly organizations: Map<number, string>;
 };
 
 async function parseNetworkTable(bytes: Buffer): Promise<NetworkTable> {
-  const most = Math.ceil(bytes.length / SHORTEST_LINE);
-  const column = () => new Uint32Array(most);
+  const maxLines = Math.ceil(bytes.length / SHORTEST_LINE);
+  const column = () => new Uint32Array(maxLines);
   const table: NetworkTable = { size: 0, first: column(), last: column(), asn: column(), organizations: new Map() };
   for (let position = 0; position < bytes.length; await yieldToEventLoop())
     position = readLines(table, bytes, position);
@@ -53,7 +53,7 @@ async function parseNetworkTable(bytes: Buffer): Promise<NetworkTable> {
 /**
  * Reads some lines. By bytes and in one function: a text of each line, and its parts, would take ten times as long, and
  * a function for each number twice as long.
- * @returns the place after them.
+ * @returns the position after them.
  */
 function readLines(table: NetworkTable, bytes: Buffer, from: number): number {
   const numbers = new Float64Array(3);
@@ -101,7 +101,7 @@ const malformed = (lines: number) => new Error(`line ${lines + 1} is not an asce
 const unquote = (text: string) =>
   text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text;
 
-/** A copy without the places that no line took. */
+/** A copy without the part that no line filled. */
 function trim({ size, first, last, asn, organizations }: NetworkTable): NetworkTable {
   return { size, first: first.slice(0, size), last: last.slice(0, size), asn: asn.slice(0, size), organizations };
 }

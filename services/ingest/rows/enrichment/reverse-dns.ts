@@ -42,7 +42,7 @@ const REMEMBERED = 32_768;
 const KNOWN_FOR_MS = 24 * 3_600_000;
 /** Also for lookups that failed. */
 const UNKNOWN_FOR_MS = 3_600_000;
-/** Of the names of an address, so many are tried. */
+/** How many names of an address are tried. */
 const MOST_NAMES = 4;
 
 type Answer = { readonly names: readonly string[]; readonly until: number };

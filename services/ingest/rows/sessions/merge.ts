@@ -9,7 +9,7 @@ import {
 import type { KeptBody } from "../observation-row.ts";
 import { contradictsConnection } from "./further.ts";
 
-/** Of so many records of a session that count logins, each is counted once however often it comes. */
+/** How many records with logins a session remembers, so that each is counted once however often it comes. */
 const MAX_PARTS = 256;
 
 type Observation = ValidObservation["observation"];

@@ -38,10 +38,10 @@ export type Sessions = {
 /** A session or a further observation of one, or the latest of those that share an id. */
 type Holder = { state: SessionState | undefined };
 
-/** A record whose place is still looked for. */
+/** A record whose session is not settled yet. */
 type Placing = {
   readonly part: JoiningPart;
-  /** Its place in the batch. */
+  /** Its position in the batch. */
   readonly index: number;
   /** The session that it contradicts. */
   readonly session?: { readonly observationId: string; readonly holder: Holder } | undefined;

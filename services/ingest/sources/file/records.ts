@@ -14,7 +14,7 @@ export type ReplayRecord = IncomingRecord &
   FileRecord & {
     /** The file that it came in. */
     readonly origin: string;
-    /** Its place there, from 1. */
+    /** Its position there, from 1. */
     readonly position: number;
     /** Its number, from 0, among records of equal bytes. */
     readonly ordinal?: number;
@@ -34,12 +34,12 @@ export async function* readRecords(
     let position = 0;
     for await (const record of readFile(file, options)) {
       position++;
-      const place = { origin: file.name, position, fallbackId: "" };
-      if (record.ignored !== undefined) yield { ...record, ...place };
+      const common = { origin: file.name, position, fallbackId: "" };
+      if (record.ignored !== undefined) yield { ...record, ...common };
       else if (isRecord(record.value)) {
         const value = identify(shift(record.value, options.shiftMs), record.bytes, nextId);
-        yield { ...record, ...place, value, ordinal: ordinalIn(value.observation_id) };
-      } else yield { ...record, ...place, ordinal: ordinalIn(nextUnreadableId(record.bytes.toString("latin1"))) };
+        yield { ...record, ...common, value, ordinal: ordinalIn(value.observation_id) };
+      } else yield { ...record, ...common, ordinal: ordinalIn(nextUnreadableId(record.bytes.toString("latin1"))) };
     }
   }
 }

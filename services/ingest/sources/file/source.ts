@@ -14,7 +14,7 @@ const CONCURRENT_BATCHES = 2;
 export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal"> & {
   /** Observations per second; left out, as fast as possible. */
   readonly rate?: number | undefined;
-  /** After so many rejected records, and none accepted, no more are read: something is wrong with all of them. */
+  /** Reading stops after this number of rejected records without an accepted one: something is wrong with all of them. */
   readonly stopAfterRejected?: number | undefined;
   readonly counts: SourceCounts;
   readonly onProgress?: (summary: ReplaySummary) => void;
@@ -125,8 +125,9 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
       batch.push(record);
       batchBytes += record.bytes.length;
       // Until something was accepted, a batch holds no more than may be rejected.
-      const most = summary.accepted === 0 ? Math.min(batchSize, options.stopAfterRejected ?? batchSize) : batchSize;
-      if (batch.length >= most) await flush();
+      const maxRecords =
+        summary.accepted === 0 ? Math.min(batchSize, options.stopAfterRejected ?? batchSize) : batchSize;
+      if (batch.length >= maxRecords) await flush();
     }
   } catch (error) {
     failure ??= error;

@@ -26,7 +26,7 @@ export const BUSY = "The intake is busy: send the request again in a few seconds
 export type RequestRecord = IncomingRecord & {
   /** The request that it came in. */
   readonly origin: string;
-  /** Its place among those of the request, from 1. */
+  /** Its position among those of the request, from 1. */
   readonly position: number;
   readonly sender: Sender;
 };
@@ -82,9 +82,9 @@ export async function readRecords(parts: readonly Part[], options: ReadOptions):
   const pace = createRecordPace();
   let read = 0;
   const common = () => {
-    const place = { origin, position: read + 1, fallbackId: requestRecordId(origin, read), idNamespace, sender };
+    const shared = { origin, position: read + 1, fallbackId: requestRecordId(origin, read), idNamespace, sender };
     read++;
-    return place;
+    return shared;
   };
   for (const { bytes, envelope } of parts) {
     const pause = pace(bytes.length);
@@ -97,8 +97,8 @@ export async function readRecords(parts: readonly Part[], options: ReadOptions):
     const decoded = decode(bytes, envelope);
     if (decoded.length > 1) reserve(reservation, decoded.length * RECORD_BYTES);
     for (const record of decoded) {
-      const place = common();
-      if (!ignored.add(record)) records.push({ ...record, ...place });
+      const shared = common();
+      if (!ignored.add(record)) records.push({ ...record, ...shared });
     }
   }
   return { records, ignored: ignored.counts };
