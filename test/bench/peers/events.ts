@@ -39,13 +39,13 @@ function makeEvent(random: Random, number: number, tags: readonly Tag[], now: nu
   };
 }
 
-/** Messages with the same number of records each, a line each: objects as JSON, texts as they are. @param header the first line of each. */
+/** Messages with the same number of records each, a line each: objects as JSON, texts as they are. @param header the first line of each, which counts. */
 export function* messagesOf(events: Iterable<object | string>, perMessage: number, header?: string): Generator<string> {
   const first = header === undefined ? [] : [header];
   let lines: string[] = [];
   for (const event of events) {
     lines.push(typeof event === "string" ? event : JSON.stringify(event));
-    if (lines.length < perMessage) continue;
+    if (first.length + lines.length < perMessage) continue;
     yield [...first, ...lines].join("\n");
     lines = [];
   }
