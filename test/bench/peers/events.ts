@@ -39,7 +39,10 @@ function makeEvent(random: Random, number: number, tags: readonly Tag[], now: nu
   };
 }
 
-/** Messages with the same number of records each, a line each: objects as JSON, texts as they are. @param header the first line of each, which counts. */
+/**
+ * Messages with the same number of lines each: objects as JSON, texts as they are.
+ * @param header the first line of each message, which counts, too.
+ */
 export function* messagesOf(events: Iterable<object | string>, perMessage: number, header?: string): Generator<string> {
   const first = header === undefined ? [] : [header];
   let lines: string[] = [];
