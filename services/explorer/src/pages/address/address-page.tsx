@@ -15,7 +15,7 @@ import { BenignService, Network } from "./network.tsx";
 import { Observations } from "./observations.tsx";
 import { Raw } from "./raw.tsx";
 import { Sensors } from "./sensors.tsx";
-import { AddressTimeline } from "./timeline.tsx";
+import { AddressTimeline } from "./timeline/timeline.tsx";
 import { verdictOf } from "./verdict.ts";
 
 /** `/ip/{ip}` and `/riot/{ip}`: what an address is, and why. */

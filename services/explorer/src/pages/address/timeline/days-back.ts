@@ -1,4 +1,4 @@
-import { toTime } from "../../text/format.ts";
+import { toTime } from "../../../text/format.ts";
 
 export const DAYS = ["1", "7", "30", "90"] as const;
 export const USUAL_DAYS = "7";

@@ -1,7 +1,7 @@
 import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
-import type { Timeline } from "../../api/operations.ts";
-import { SERIES_COLORS } from "../../charts/colors.ts";
-import type { Series } from "../../charts/series.ts";
+import type { Timeline } from "../../../api/operations.ts";
+import { SERIES_COLORS } from "../../../charts/colors.ts";
+import type { Series } from "../../../charts/series.ts";
 
 const HOUR_SECONDS = 3_600;
 const REST = "all others";

@@ -1,16 +1,16 @@
 import { useMemo } from "preact/hooks";
-import type { Timeline, TimelineField } from "../../api/operations.ts";
-import { allTags, timelineOf } from "../../api/questions.ts";
-import { useAnswer } from "../../api/use-answer.ts";
-import { ChartTable } from "../../charts/chart-table.tsx";
-import { TimeChart } from "../../charts/time-chart.tsx";
-import { oneOf, useParameters } from "../../routing/use-parameters.ts";
-import { Clamped } from "../../shell/clamped.tsx";
-import { Choice } from "../../shell/controls/choice.tsx";
-import { PeriodChoice } from "../../shell/controls/period-choice.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
-import { formatAgo, formatMinute, toTime } from "../../text/format.ts";
-import { Hostile, visible } from "../../text/hostile.tsx";
+import type { Timeline, TimelineField } from "../../../api/operations.ts";
+import { allTags, timelineOf } from "../../../api/questions.ts";
+import { useAnswer } from "../../../api/use-answer.ts";
+import { ChartTable } from "../../../charts/chart-table.tsx";
+import { TimeChart } from "../../../charts/time-chart.tsx";
+import { oneOf, useParameters } from "../../../routing/use-parameters.ts";
+import { Clamped } from "../../../shell/clamped.tsx";
+import { Choice } from "../../../shell/controls/choice.tsx";
+import { PeriodChoice } from "../../../shell/controls/period-choice.tsx";
+import { Loaded } from "../../../shell/loaded.tsx";
+import { formatAgo, formatMinute, toTime } from "../../../text/format.ts";
+import { Hostile, visible } from "../../../text/hostile.tsx";
 import { DAYS, daysBackTo, USUAL_DAYS } from "./days-back.ts";
 import { toSeries } from "./timeline-series.ts";
 
