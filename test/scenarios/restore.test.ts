@@ -65,7 +65,10 @@ beforeEach(async () => {
 afterEach(() => other.close());
 
 const seen = (index: number, day: number) =>
-  observation(`45.0.${day}.${index % 200}`, NOW - day * DAY_MS - 60_000, { tags: ["known"] });
+  observation(`45.0.${day}.${index % 200}`, NOW - day * DAY_MS - 60_000, {
+    tags: ["known"],
+    http: { path: `/${index % 7}` },
+  });
 
 async function command(of: World, query: string): Promise<void> {
   await of.client.command({ query });
@@ -188,6 +191,12 @@ const agreement = defineQuery({
         (SELECT source_ip, dataset, workspace_id, arrayJoin(tags) AS tag_id, max(observed_at) FROM observations
           WHERE dataset != 'global' GROUP BY ALL)) AS scoped,
       (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, value, max(last_seen) FROM address_values
+          WHERE field = 'path' GROUP BY ALL))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, lowerUTF8(http_path) AS value, max(observed_at) FROM observations
+          WHERE http_path != '' GROUP BY ALL)) AS paths,
+      (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT DISTINCT CAST(tag_id, 'UUID'), dataset, workspace_id,
           start + toIntervalHour(arrayJoin(bitPositionsToArray(hours))) AS hour, source_ip FROM tag_addresses))
       = (SELECT (count(), sum(cityHash64(*))) FROM
@@ -199,6 +208,7 @@ const agreement = defineQuery({
     activity: z.int(),
     networks: z.int(),
     scoped: z.int(),
+    paths: z.int(),
     addresses: z.int(),
   }),
 });
@@ -223,7 +233,7 @@ test("of a backup made while old and new observations come in, every rollup coun
   await Promise.all(writing);
   await restoreWorld(other, place);
   expect(await run(other.client, agreement, {})).toEqual([
-    { tagged: 1, activity: 1, networks: 1, scoped: 1, addresses: 1 },
+    { tagged: 1, activity: 1, networks: 1, scoped: 1, paths: 1, addresses: 1 },
   ]);
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
   expect(await numberOf(other, "SELECT count() FROM scope_tags")).toBeGreaterThan(0);

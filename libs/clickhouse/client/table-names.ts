@@ -19,6 +19,7 @@ export function rowsOf(table: string): string {
 export const ADDRESS_CHANGES = rowsOf("address_changes");
 export const ADDRESS_NETWORKS = rowsOf("address_networks");
 export const ADDRESS_TAGS = rowsOf("address_tags");
+export const ADDRESS_VALUES = rowsOf("address_values");
 export const CONSUMER_LAG = rowsOf("consumer_lag");
 export const DEAD_LETTER_RETRIES = rowsOf("dead_letter_retries");
 export const DEAD_LETTERS = rowsOf("dead_letters");

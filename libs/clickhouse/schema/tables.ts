@@ -49,6 +49,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
   scope_tags: { ...DERIVED, ageing: LAST_SEEN },
+  address_values: { ...DERIVED, ageing: LAST_SEEN },
   address_changes: { backup: "transient" },
   dead_letters: {
     ...COPIED,

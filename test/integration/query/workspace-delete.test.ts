@@ -44,7 +44,11 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
   for (const scope of [TEAM_A, TEAM_B]) {
     const key = await keys.addKey(scope);
     await keys.post(
-      [keys.observation(), keys.observation({ tags: ["ssh-scanner"] }), keys.observation({ tags: ["no"] })],
+      [
+        keys.observation({ destination_port: 22 }),
+        keys.observation({ tags: ["ssh-scanner"] }),
+        keys.observation({ tags: ["no"] }),
+      ],
       key,
     );
   }
@@ -61,6 +65,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     "tag_activity_hourly",
     "tag_addresses",
     "scope_tags",
+    "address_values",
     "sensor_activity",
   ];
   const before = await Promise.all(tables.map(workspacesIn));
