@@ -25,6 +25,8 @@ import { registerPages } from "./pages/route.ts";
 import { getPlans, registerPlans } from "./plans/route.ts";
 import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
+import { SEARCH_OPERATIONS } from "./search/operations.ts";
+import { registerSearch } from "./search/route.ts";
 import { registerValidateQuery, validateQuery } from "./search/validate.ts";
 import { listSensors } from "./sensors/operation.ts";
 import { registerSensors } from "./sensors/route.ts";
@@ -71,6 +73,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTimeline,
   ...NOISE_OPERATIONS,
   getNetwork,
+  ...SEARCH_OPERATIONS,
   validateQuery,
   listTags,
   getTagRule,
@@ -108,6 +111,8 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerNoise(app, { ...lookupDeps, authenticate, countLookups });
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
+  const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
+  registerSearch(app, searchDeps);
   registerValidateQuery(app, { catalogue, authenticate, now });
   registerTagActivity(app, {
     ...lookupDeps,

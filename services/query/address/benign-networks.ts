@@ -17,7 +17,13 @@ import type { RiotRecord } from "./records.ts";
 /** Finds the list in whose networks an address is. */
 export type FindList = (address: number) => RiotRecord | undefined;
 
-export type BenignNetworks = { readonly service: FindList; readonly actor: FindList; readonly hasActors: boolean };
+export type BenignNetworks = {
+  readonly service: FindList;
+  readonly actor: FindList;
+  readonly hasActors: boolean;
+  /** All lists by their ids. */
+  readonly lists: Readonly<Record<NetworkKind, ReadonlyMap<string, RiotRecord>>>;
+};
 
 export type NetworksCache = PollingCache<BenignNetworks>;
 
@@ -25,14 +31,15 @@ export type NetworksCache = PollingCache<BenignNetworks>;
 export function cacheBenignNetworks(client: ClickHouseClient, options: PollingOptions = {}): Promise<NetworksCache> {
   const read = async (kind: NetworkKind) => {
     const [ranges, lists] = await Promise.all([readRanges(client, kind), readListDescriptions(client, kind)]);
-    const find = createFinder(ranges, new Map(lists.map(({ listId, ...description }) => [listId, description])));
-    return { find, isEmpty: ranges.first.length === 0 };
+    const byId = new Map(lists.map(({ listId, ...description }) => [listId, description]));
+    return { find: createFinder(ranges, byId), lists: byId, isEmpty: ranges.first.length === 0 };
   };
   return openPollingCache(
     () => readNetworksVersion(client),
     async () => {
       const [service, actor] = await Promise.all([read("service"), read("actor")]);
-      return { service: service.find, actor: actor.find, hasActors: !actor.isEmpty };
+      const lists = { service: service.lists, actor: actor.lists };
+      return { service: service.find, actor: actor.find, hasActors: !actor.isEmpty, lists };
     },
     { ...options, tables: ["network_lists", "network_generations", "network_ranges"] },
   );

@@ -8,7 +8,12 @@ const ips = Array.from({ length: 5_000 }, (_, number) => numberToIpv4(FIRST + nu
 
 /** Of a store that knows no address. @param onRecord called whenever a record is made. */
 function depsOf(onRecord: () => void): LookupDeps {
-  const networks = { service: () => undefined, actor: () => undefined, hasActors: false };
+  const networks = {
+    service: () => undefined,
+    actor: () => undefined,
+    hasActors: false,
+    lists: { service: new Map(), actor: new Map() },
+  };
   return {
     read: async () => [],
     retentionDays: () => 90,

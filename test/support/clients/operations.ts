@@ -6,7 +6,7 @@ import { z } from "zod";
 /** The time that examples of observations have: long past when they are sent. */
 const EXAMPLE_TIME = "2026-11-20T14:03:09.5Z";
 /** For required query parameters: the description has no examples that documentation pages would send. */
-const REQUIRED: Readonly<Record<string, string>> = { ips: "192.175.48.6,8.8.8.8" };
+const REQUIRED: Readonly<Record<string, string>> = { ips: "192.175.48.6,8.8.8.8", query: "tags:mirai" };
 
 /** How an operation is called, out of the description alone. */
 export type Call = {

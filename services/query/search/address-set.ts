@@ -1,0 +1,75 @@
+import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
+
+/** Fields of the table `address_values`, but for ports. */
+export type ValueField = "path" | "user_agent" | "host" | "ja3" | "ja4" | "hassh" | "rdns";
+
+/** Fields of few values each, which are read from the observations. */
+export type ObservedField = "method" | "region" | "city" | "sensor";
+
+/**
+ * Addresses that one SELECT finds: of the caller's scopes, since the time from which a search counts. Numbers are
+ * inclusive, times in milliseconds since 1970 UTC.
+ */
+export type AddressSet =
+  /** Seen at `after` or later, or at all. */
+  | { readonly type: "seen"; readonly after?: number }
+  /** The same with one of some tags. */
+  | { readonly type: "tagged"; readonly ids: readonly string[]; readonly after?: number }
+  | { readonly type: "value"; readonly field: ValueField; readonly match: SetMatch }
+  | { readonly type: "port"; readonly first: number; readonly last: number; readonly protocol?: TextMatch }
+  | { readonly type: "asn"; readonly first: number; readonly last: number }
+  | { readonly type: "organization"; readonly match: SetMatch }
+  /** Codes as they are stored. */
+  | { readonly type: "country"; readonly codes: readonly string[] | "any" }
+  | { readonly type: "address"; readonly first: number; readonly last: number }
+  /** In the networks of lists, or of all lists of the kind. */
+  | { readonly type: "listed"; readonly kind: NetworkKind; readonly lists: readonly string[] | "any" }
+  | { readonly type: "observed"; readonly field: ObservedField; readonly match: SetMatch }
+  /** With an observation before a time. */
+  | { readonly type: "observed-before"; readonly before: number }
+  /** By how many distinct observations or sensors they have. */
+  | {
+      readonly type: "counted";
+      readonly of: "observations" | "sensors";
+      readonly first: number;
+      readonly last: number;
+    };
+
+/** Several whole texts are one condition for the server. */
+export type SetMatch =
+  | Exclude<TextMatch, { type: "equals" }>
+  | { readonly type: "in"; readonly texts: readonly string[] };
+
+/** A search as a tree over such sets. A constant is all addresses that were seen, or none. */
+export type SetQuery =
+  | { readonly type: "and" | "or"; readonly of: readonly SetQuery[] }
+  | { readonly type: "not"; readonly of: SetQuery }
+  | { readonly type: "constant"; readonly value: boolean }
+  | { readonly type: "set"; readonly set: AddressSet };
+
+export const NONE: SetQuery = { type: "constant", value: false };
+export const ALL: SetQuery = { type: "constant", value: true };
+
+export const set = (of: AddressSet): SetQuery => ({ type: "set", set: of });
+
+export function not(of: SetQuery): SetQuery {
+  if (of.type === "not") return of.of;
+  return of.type === "constant" ? { type: "constant", value: !of.value } : { type: "not", of };
+}
+
+export const and = (of: readonly SetQuery[]): SetQuery => join("and", of);
+export const or = (of: readonly SetQuery[]): SetQuery => join("or", of);
+
+/** Leaves out constants and parentheses that change nothing. */
+function join(type: "and" | "or", of: readonly SetQuery[]): SetQuery {
+  const deciding = type === "or";
+  const flat = of.flatMap((one) => (one.type === type ? one.of : [one]));
+  if (flat.some((one) => one.type === "constant" && one.value === deciding)) {
+    return { type: "constant", value: deciding };
+  }
+  const kept = flat.filter((one) => one.type !== "constant");
+  const [only, second] = kept;
+  if (only === undefined) return { type: "constant", value: !deciding };
+  return second === undefined ? only : { type, of: kept };
+}

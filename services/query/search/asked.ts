@@ -1,0 +1,110 @@
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { MAX_QUERY_LENGTH, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
+import { activityWindow, DAY_MS, MAX_DAYS, retentionStart } from "@noisefloor/domain/time/window.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
+import type { Authenticate, AuthorizedCaller } from "../auth.ts";
+import { readScopes } from "../scopes.ts";
+import { and, type SetQuery } from "./address-set.ts";
+import { type CompiledSearch, compileSearch } from "./compile.ts";
+import { type Names, resolveQuery } from "./resolve-query.ts";
+
+export const QUERY: Parameter<string> = {
+  name: "query",
+  description: `What to search for, in the search language: at most ${MAX_QUERY_LENGTH} characters.`,
+  takes: "a query",
+  schema: z.string().min(1),
+  describedBy: "input",
+  example: "tags:mirai port:23",
+};
+
+export const SEARCH_DAYS: Parameter<number | undefined> = {
+  name: "days",
+  description:
+    "Only observations of the last days count, in whole hours up to the current one. Left out, all that is stored of an address counts.",
+  takes: `a whole number from 1 to ${MAX_DAYS}`,
+  schema: z
+    .string()
+    .regex(/^[1-9]\d?$/)
+    .transform(Number)
+    .pipe(z.int().max(MAX_DAYS))
+    .optional(),
+  describedBy: "output",
+  example: "7",
+};
+
+export type AskedDeps = LookupDeps & {
+  readonly catalogue: { all(): Names["tags"] };
+  readonly authenticate: Authenticate;
+};
+
+/** A search as a caller asks for it. Times in milliseconds since 1970 UTC. */
+export type AskedSearch = {
+  readonly caller: AuthorizedCaller;
+  /** As sent. */
+  readonly query: string;
+  /** What runs instead where the caller's plan takes something away. */
+  readonly adjustedQuery: string;
+  readonly days: number | undefined;
+  readonly scopes: Scope[];
+  /** Observations since then count. */
+  readonly from: number;
+  /** Whether the plan allows fewer days than were asked for. */
+  readonly isCut: boolean;
+  readonly compiled: CompiledSearch;
+  readonly names: Names;
+  /** The same search for those of its addresses that are in another set as well. */
+  readonly compileWith: (more: SetQuery) => CompiledSearch;
+};
+
+type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
+
+/** @throws HttpError 400 with every error of the query and its place. */
+export async function readSearch(request: SearchRequest, deps: AskedDeps): Promise<AskedSearch> {
+  const caller = deps.authenticate(request);
+  const query = readParameter(request.query, QUERY);
+  const days = readParameter(request.query, SEARCH_DAYS);
+  const scopes = readScopes("ip", request.query, caller);
+  const now = deps.now();
+  const read = readQuery(query, now);
+  if (!("query" in read)) {
+    const [first] = read.errors;
+    throw new HttpError(400, `Character ${first?.position ?? 0}: ${first?.message ?? "not a query"}`, {
+      errors: read.errors,
+    });
+  }
+  await refreshOutdated(deps);
+  const names = { tags: deps.catalogue.all(), networks: deps.networks.current() };
+  const { reach_days: reachDays } = caller.limits;
+  const since = retentionStart(now, deps.retentionDays());
+  const allowed = days === undefined ? undefined : Math.min(days, reachDays);
+  const from = allowed === undefined ? since : Math.max(since, activityWindow(now, allowed).start);
+  const reach = now - reachDays * DAY_MS;
+  const options = {
+    scopes: Math.max(1, scopes.length),
+    isOwnSensorsOnly: !caller.entitlements.has("sensors"),
+    reach: days === undefined && reach > since ? reach : undefined,
+  };
+  const resolved = resolveQuery(read.query, names);
+  const compiled = compileSearch(resolved, options);
+  const compileWith = (more: SetQuery) => compileSearch(and([resolved, more]), options);
+  const adjustedQuery = `(${query}) last_seen:${reachDays}d`;
+  const isCut = days !== undefined && days > reachDays;
+  return { caller, query, adjustedQuery, days, scopes, from, isCut, compiled, names, compileWith };
+}
+
+const MAX_COST = 9;
+const SETS_PER_COST = 4;
+const OBSERVATIONS_COST = 2;
+
+/** Admission costs: sets that are read from the observations cost more than those of the rollups. */
+export function searchCost({ compiled: { sets } }: AskedSearch): number {
+  const isLarge = ({ type }: (typeof sets)[number]) =>
+    type === "observed" || type === "observed-before" || type === "counted";
+  const isWide = (set: (typeof sets)[number]) => set.type === "value" && set.match.type !== "in";
+  const heavy = sets.filter((set) => isLarge(set) || isWide(set)).length;
+  return Math.min(MAX_COST, 2 + Math.floor(sets.length / SETS_PER_COST) + heavy * OBSERVATIONS_COST);
+}

@@ -1,0 +1,40 @@
+import { readQuery } from "@noisefloor/domain/query-language/read-query.ts";
+import { expect, test } from "vitest";
+import { compileSearch } from "./compile.ts";
+import { resolveQuery } from "./resolve-query.ts";
+
+const NOW = Date.UTC(2026, 10, 20);
+const names = {
+  tags: [],
+  networks: { hasActors: false, lists: { service: new Map(), actor: new Map() } },
+};
+
+function compile(text: string) {
+  const read = readQuery(text, NOW);
+  if (!("query" in read)) throw new Error(JSON.stringify(read.errors));
+  return compileSearch(resolveQuery(read.query, names), { scopes: 1, isOwnSensorsOnly: false, reach: undefined });
+}
+
+test("no text of a query is in the SQL", () => {
+  const { sql, params } = compile(`path:"x' OR 1=1 --" useragent:*sleep* rdns:evil hassh:(aa OR bb)`);
+  expect(sql).not.toMatch(/x' OR|sleep|evil|aa|bb/);
+  expect(Object.values(params)).toEqual(
+    expect.arrayContaining(["x' or 1=1 --", "%sleep%", ["aa", "bb"], expect.stringContaining("evil")]),
+  );
+});
+
+test("a condition that is repeated is read once, and so are the alternatives of a field", () => {
+  expect(compile("port:22 (path:/a OR port:22) NOT port:22").sets).toHaveLength(2);
+  expect(compile("path:(/a OR /b OR /c) OR path:/d").sets).toHaveLength(1);
+  expect(compile("country:(DE OR VN) OR country:Brazil").sets).toHaveLength(1);
+  expect(compile("path:/a path:/b").sets).toHaveLength(2);
+});
+
+test("signs of LIKE in a path are ordinary", () => {
+  expect(Object.values(compile("path:/100%_a\\\\b*").params)).toEqual(["/100\\%\\_a\\\\b%"]);
+});
+
+test("what no address can match reads only which addresses were seen", () => {
+  expect(compile("metadata.os:linux port:22").sets).toEqual([{ type: "seen" }]);
+  expect(compile("bot:false").sets).toEqual([{ type: "seen" }]);
+});

@@ -1,0 +1,131 @@
+import type { AddressSet, SetQuery } from "./address-set.ts";
+import { setSql } from "./set-sql.ts";
+
+export type CompileOptions = {
+  readonly scopes: number;
+  readonly isOwnSensorsOnly: boolean;
+  /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */
+  readonly reach: number | undefined;
+};
+
+export type CompiledSearch = {
+  /** SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach. */
+  readonly sql: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The sets that are read, each once. */
+  readonly sets: readonly AddressSet[];
+};
+
+const SEEN: AddressSet = { type: "seen" };
+
+/**
+ * Compiles a search to SQL. Each set of addresses becomes one bitmap, and AND, OR and NOT are operations on bitmaps, so
+ * that no condition repeats the work of another. No subquery stands for a value: each shard answers from its own rows.
+ */
+export function compileSearch(query: SetQuery, { reach, ...options }: CompileOptions): CompiledSearch {
+  const params: Record<string, unknown> = {};
+  const bind = (type: string, value: unknown) => {
+    const name = `p${Object.keys(params).length}`;
+    params[name] = value;
+    return `{${name}:${type}}`;
+  };
+  const indexes = new Map<string, number>();
+  const sets: AddressSet[] = [];
+  const bitmapOf = (set: AddressSet) => {
+    const key = JSON.stringify(set);
+    const known = indexes.get(key);
+    if (known !== undefined) return `set${known}`;
+    indexes.set(key, sets.length);
+    return `set${sets.push(set) - 1}`;
+  };
+  const matching = toBitmap(mergeTexts(query), bitmapOf);
+  const inReach = reach === undefined ? "matching" : `bitmapAnd(matching, ${bitmapOf({ type: "seen", after: reach })})`;
+  const selects = sets.map(
+    (set, index) =>
+      `SELECT ${index} AS number, groupBitmapState(ip) AS addresses FROM (${setSql(set, { ...options, bind })})`,
+  );
+  const columns = sets.map((_, index) => `groupBitmapMergeStateIf(addresses, number = ${index}) AS set${index}`);
+  const sql = `SELECT ${matching} AS matching, ${inReach} AS found
+    FROM (SELECT ${columns.join(", ")} FROM (${selects.join(" UNION ALL ")}))`;
+  return { sql, params, sets };
+}
+
+type BitmapOf = (set: AddressSet) => string;
+
+function toBitmap(query: SetQuery, bitmapOf: BitmapOf): string {
+  switch (query.type) {
+    case "constant":
+      return query.value ? bitmapOf(SEEN) : `bitmapAndnot(${bitmapOf(SEEN)}, ${bitmapOf(SEEN)})`;
+    case "set":
+      return bitmapOf(query.set);
+    case "not":
+      return `bitmapAndnot(${bitmapOf(SEEN)}, ${toBitmap(query.of, bitmapOf)})`;
+    case "or":
+      return joined(
+        "bitmapOr",
+        query.of.map((one) => toBitmap(one, bitmapOf)),
+      );
+    case "and": {
+      const wanted = query.of.flatMap((one) => (one.type === "not" ? [] : [toBitmap(one, bitmapOf)]));
+      const unwanted = query.of.flatMap((one) => (one.type === "not" ? [toBitmap(one.of, bitmapOf)] : []));
+      const all = wanted.length === 0 ? bitmapOf(SEEN) : joined("bitmapAnd", wanted);
+      return unwanted.length === 0 ? all : `bitmapAndnot(${all}, ${joined("bitmapOr", unwanted)})`;
+    }
+  }
+}
+
+/** In halves: the server's parser takes only some hundred parentheses in each other. */
+function joined(operation: string, bitmaps: readonly string[]): string {
+  const [only = "", second] = bitmaps;
+  if (second === undefined) return only;
+  const half = bitmaps.length >> 1;
+  return `${operation}(${joined(operation, bitmaps.slice(0, half))}, ${joined(operation, bitmaps.slice(half))})`;
+}
+
+/** Makes one set of the alternatives that are whole values of the same field: `path:(/a OR /b)` is read once. */
+function mergeTexts(query: SetQuery): SetQuery {
+  if (query.type === "not") return { type: "not", of: mergeTexts(query.of) };
+  if (query.type !== "and" && query.type !== "or") return query;
+  const of = query.of.map(mergeTexts);
+  if (query.type === "and") return { type: "and", of };
+  const byField = new Map<string, AddressSet>();
+  const others = of.filter((one) => {
+    const key = one.type === "set" ? mergeKey(one.set) : undefined;
+    if (one.type !== "set" || key === undefined) return true;
+    const known = byField.get(key);
+    byField.set(key, known === undefined ? one.set : mergeSets(known, one.set));
+    return false;
+  });
+  const merged = [...byField.values()].map((one): SetQuery => ({ type: "set", set: one }));
+  const [only, second] = [...merged, ...others];
+  return only !== undefined && second === undefined ? only : { type: "or", of: [...merged, ...others] };
+}
+
+function mergeKey(set: AddressSet): string | undefined {
+  switch (set.type) {
+    case "value":
+    case "observed":
+      return set.match.type === "in" ? `${set.type} ${set.field}` : undefined;
+    case "organization":
+      return set.match.type === "in" ? set.type : undefined;
+    case "country":
+      return set.codes === "any" ? undefined : set.type;
+    case "tagged":
+      return set.after === undefined ? set.type : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function mergeSets(one: AddressSet, other: AddressSet): AddressSet {
+  if (one.type === "tagged" && other.type === "tagged") return { ...one, ids: distinct(one.ids, other.ids) };
+  if (one.type === "country" && other.type === "country" && one.codes !== "any" && other.codes !== "any") {
+    return { ...one, codes: distinct(one.codes, other.codes) };
+  }
+  if ("match" in one && "match" in other && one.match.type === "in" && other.match.type === "in") {
+    return { ...one, match: { type: "in", texts: distinct(one.match.texts, other.match.texts) } };
+  }
+  throw new RangeError("sets of different fields");
+}
+
+const distinct = (some: readonly string[], others: readonly string[]) => [...new Set([...some, ...others])].sort();

@@ -1,0 +1,183 @@
+import { defineOperation } from "@noisefloor/http/operation.ts";
+import { boolean, text, wholeNumber } from "@noisefloor/http/parameters.ts";
+import { z } from "zod";
+import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../address/schema.ts";
+import { WORKSPACE_LABELS } from "../parameters.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { count, ip, NOT_ENTITLED } from "../wire.ts";
+import { QUERY, SEARCH_DAYS } from "./asked.ts";
+import { EXCLUDE, partialScannerSchema } from "./exclude.ts";
+
+export const SIZE = wholeNumber({
+  name: "size",
+  description: "How many addresses a page has, but for the last one.",
+  least: 1,
+  most: 10_000,
+  fallback: 10_000,
+});
+export const SCROLL = text({
+  name: "scroll",
+  description: "The token of the page before, with the same query and parameters. It holds for 24 hours.",
+  example: "eyJuZXh0Ijo3Njg",
+});
+export const QUICK = boolean({
+  name: "quick",
+  description: "Whether rows have the short form: found or not, classification and trust level.",
+  alsoTrue: ["True"],
+  alsoFalse: ["False"],
+});
+
+export const wrongQuery = {
+  description: "The query is wrong, with every error and its place in UTF-16 units from 0, or a parameter is invalid.",
+  schema: z
+    .strictObject({
+      message: z.string(),
+      errors: z.array(z.strictObject({ message: z.string(), position: z.int(), length: z.int() })).optional(),
+    })
+    .meta({ id: "WrongQuery" }),
+  example: {
+    message: 'Character 0: no field is called "clasification". Did you mean "classification"?',
+    errors: [
+      {
+        message: 'no field is called "clasification". Did you mean "classification"?',
+        position: 0,
+        length: 13,
+      },
+    ],
+  },
+};
+
+export const adjustedQuery = z
+  .string()
+  .describe("What ran instead, where the caller's plan does not reach as far; else empty.");
+export const ADJUSTED = "The caller's plan does not reach as far as the query: `adjusted_query` says what ran.";
+const SEARCHED =
+  "Addresses by what is stored of them, or with `days` by their latest observations. Any value of `workspace_labels` needs the entitlement.";
+
+export const SEARCH = { method: "GET", group: "Search", pathParameters: {} } as const;
+
+const countSchema = z
+  .strictObject({ query: z.string().describe("As sent."), adjusted_query: adjustedQuery, count })
+  .meta({ id: "SearchCount" });
+const EXAMPLE_COUNT = { query: "tags:mirai port:23", adjusted_query: "", count: 1_234 };
+
+/** `GET /v3/gnql/count`: how many addresses match. */
+export const countSearch = defineOperation({
+  ...SEARCH,
+  id: "countGNQL",
+  path: "/v3/gnql/count",
+  summary: "How many addresses match a query",
+  description: `${SEARCHED} Does not count as a lookup.`,
+  queryParameters: [QUERY, SEARCH_DAYS, WORKSPACE_LABELS],
+  success: { status: 200, description: "The number, exactly.", schema: countSchema, example: EXAMPLE_COUNT },
+  errorResponses: {
+    206: { description: ADJUSTED, schema: countSchema, example: EXAMPLE_COUNT },
+    400: wrongQuery,
+    403: NOT_ENTITLED,
+  },
+});
+
+const pageMetadata = requestMetadataSchema
+  .extend({
+    message: z.literal(""),
+    query: z.string().describe("As sent."),
+    adjusted_query: adjustedQuery,
+    count: count.describe("How many addresses match now, on all pages, exactly."),
+    scroll: z.string().describe("The token of the next page; empty on the last."),
+    complete: z.boolean().describe("Whether this is the last page."),
+  })
+  .meta({ id: "SearchMetadata" });
+const rowSchema = fullContextSchema
+  .extend({ internet_scanner_intelligence: partialScannerSchema })
+  .meta({ id: "SearchedAddress" });
+const pageSchema = z
+  .strictObject({
+    request_metadata: pageMetadata,
+    data: z.union([z.array(rowSchema), z.array(quickContextSchema)]),
+  })
+  .meta({ id: "SearchPage" });
+const EXAMPLE_PAGE = {
+  request_metadata: {
+    restricted_fields: [],
+    message: "",
+    query: "tags:mirai port:23",
+    adjusted_query: "",
+    count: 1,
+    scroll: "",
+    complete: true,
+  },
+  data: [EXAMPLE_CONTEXT],
+};
+const PAGE = {
+  description: `${SEARCHED} In numeric order. An address that matches from the first page to the last is listed exactly once, whatever is stored meanwhile. Each listed address counts as a lookup; if fewer are left than the page has, it fails and counts none.`,
+  queryParameters: [QUERY, SIZE, SCROLL, QUICK, EXCLUDE, SEARCH_DAYS, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "A page, possibly empty.",
+    schema: pageSchema,
+    example: EXAMPLE_PAGE,
+    headers: LIMIT_HEADERS,
+  },
+  errorResponses: {
+    206: { description: ADJUSTED, schema: pageSchema, example: EXAMPLE_PAGE, headers: LIMIT_HEADERS },
+    400: wrongQuery,
+    403: NOT_ENTITLED,
+    429: TOO_MANY_LOOKUPS,
+  },
+} as const;
+
+/** `GET /v3/gnql`: the full contexts of the addresses that match. */
+export const search = defineOperation({
+  ...SEARCH,
+  ...PAGE,
+  id: "queryGNQL",
+  path: "/v3/gnql",
+  summary: "The addresses that match a query, with all that is known of each",
+});
+
+/** `GET /v3/gnql/metadata`: the same without `raw_data`. */
+export const searchMetadata = defineOperation({
+  ...SEARCH,
+  ...PAGE,
+  id: "queryMetadataGNQL",
+  path: "/v3/gnql/metadata",
+  summary: "The addresses that match a query, without `raw_data`",
+});
+
+const ipsSchema = z
+  .strictObject({
+    ips: z.array(ip),
+    request_metadata: requestMetadataSchema
+      .extend({ message: z.literal(""), query: z.string(), adjusted_query: adjustedQuery, count })
+      .meta({ id: "SearchIpsMetadata" }),
+  })
+  .meta({ id: "SearchIps" });
+const EXAMPLE_IPS = {
+  ips: ["192.175.48.6"],
+  request_metadata: { restricted_fields: [], message: "", query: "tags:mirai", adjusted_query: "", count: 1 },
+};
+
+/** `GET /v3/gnql/ips`: all addresses that match, and nothing else. */
+export const searchIps = defineOperation({
+  ...SEARCH,
+  id: "ipsGNQL",
+  path: "/v3/gnql/ips",
+  summary: "All addresses that match a query, in one list",
+  description: `${SEARCHED} The last seen first, ties by address. Each address counts as a lookup; if fewer are left, the request fails and counts none.`,
+  queryParameters: [QUERY, SEARCH_DAYS, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "The addresses, possibly none.",
+    schema: ipsSchema,
+    example: EXAMPLE_IPS,
+    headers: LIMIT_HEADERS,
+  },
+  errorResponses: {
+    206: { description: ADJUSTED, schema: ipsSchema, example: EXAMPLE_IPS, headers: LIMIT_HEADERS },
+    400: wrongQuery,
+    403: NOT_ENTITLED,
+    429: TOO_MANY_LOOKUPS,
+  },
+});
+
+export const SEARCH_OPERATIONS = [search, searchMetadata, countSearch, searchIps] as const;

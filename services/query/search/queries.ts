@@ -1,0 +1,55 @@
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { z } from "zod";
+import { numberColumn } from "../activity/queries.ts";
+import { inScopes, scopesParam } from "../scope-sql.ts";
+import { allRows } from "../shard-sql.ts";
+import type { CompiledSearch } from "./compile.ts";
+
+/** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
+export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
+
+/** The numbers of a search, and the first `limit` addresses from the number `first` on. Small bitmaps are unordered. */
+export const searchPage = ({ sql }: CompiledSearch) =>
+  defineQuery({
+    name: "search-page",
+    sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching,
+        arraySort(bitmapToArray(bitmapSubsetLimit(found, {first:UInt32}, {limit:UInt32}))) AS addresses
+      FROM (${sql})`,
+    shards: {
+      merge: (shards) => `SELECT sum(shard.count) AS count, sum(shard.matching) AS matching,
+          arraySlice(arraySort(arrayFlatten(groupArray(shard.addresses))), 1, {limit:UInt32}) AS addresses
+        FROM ${shards} AS shard`,
+    },
+    params: searchParams.extend({ first: z.int(), limit: z.int() }),
+    row: z.object({ count: z.int(), matching: z.int(), addresses: z.array(z.int()) }),
+  });
+
+export const searchCount = ({ sql }: CompiledSearch) =>
+  defineQuery({
+    name: "search-count",
+    sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching FROM (${sql})`,
+    shards: {
+      merge: (shards) => `SELECT sum(shard.count) AS count, sum(shard.matching) AS matching FROM ${shards} AS shard`,
+    },
+    params: searchParams,
+    row: z.object({ count: z.int(), matching: z.int() }),
+  });
+
+/** All addresses of a search as numbers, in blocks: the last seen first, ties by address. @param scopes how many. */
+export const searchAll = ({ sql }: CompiledSearch, scopes: number) => {
+  const rows = `SELECT ip, last FROM (
+      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_NETWORKS}
+      WHERE ${inScopes(scopes)} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+        AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
+      GROUP BY ip)`;
+  const inOrder = (from: string) => `SELECT ip AS source_ip FROM ${from} ORDER BY last DESC, ip`;
+  return defineQuery({
+    name: "search-all",
+    sql: inOrder(`(${rows})`),
+    shards: { perShard: rows, merge: (shards) => inOrder(`(${allRows(shards)})`) },
+    params: searchParams,
+    row: z.object({ source_ip: numberColumn }),
+    format: "Native",
+  });
+};

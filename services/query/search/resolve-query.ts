@@ -1,0 +1,249 @@
+import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
+import { tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
+import { matchesText, type TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
+import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import type { BenignNetworks } from "../address/benign-networks.ts";
+import { countryName } from "../address/response.ts";
+import { type AddressSet, ALL, and, NONE, not, or, type SetMatch, type SetQuery, set } from "./address-set.ts";
+
+/** What conditions mean by names: the tags, and the lists of benign networks. */
+export type Names = {
+  readonly tags: readonly Tag[];
+  readonly networks: Pick<BenignNetworks, "lists" | "hasActors">;
+};
+
+/** The same search as sets of addresses, each of which one SELECT finds. */
+export function resolveQuery(query: Query, names: Names): SetQuery {
+  switch (query.type) {
+    case "and":
+      return and(query.of.map((one) => resolveQuery(one, names)));
+    case "or":
+      return or(query.of.map((one) => resolveQuery(one, names)));
+    case "not":
+      return not(resolveQuery(query.of, names));
+    case "constant":
+      return query.value ? ALL : NONE;
+    case "range":
+      return ranges(query, names);
+    case "port-protocol":
+      return port(query.first, query.last, { type: "equals", text: query.protocol });
+    case "any":
+      return anywhere(query, names);
+    case "exists":
+      return exists(query, names);
+    case "equals":
+    case "words":
+    case "matches":
+      return texts(query, names);
+  }
+}
+
+type Of<Type extends Condition["type"]> = Extract<Condition, { readonly type: Type }>;
+
+const isOpen = (bound: number) => !Number.isFinite(bound);
+
+function ranges({ field, first, last }: Of<"range">, names: Names): SetQuery {
+  if (first > last) return NONE;
+  switch (field) {
+    case "ip":
+      return set({ type: "address", first: Math.max(0, first), last: Math.min(2 ** 32 - 1, last) });
+    case "asn":
+      return last < 1 || first >= 2 ** 32
+        ? NONE
+        : set({ type: "asn", first: Math.max(1, first), last: Math.min(2 ** 32 - 1, last) });
+    case "port":
+      return port(first, last);
+    case "sensor_hits":
+    case "sensor_count": {
+      if (first <= 1 && isOpen(last)) return ALL;
+      const of = field === "sensor_hits" ? "observations" : "sensors";
+      return set({ type: "counted", of, first: Math.max(0, first), last: Math.min(Number.MAX_SAFE_INTEGER, last) });
+    }
+    case "trust_level":
+      return services((level) => Number(level) >= first && Number(level) <= last, names);
+    case "first_seen":
+      return and([
+        isOpen(last) ? ALL : set({ type: "observed-before", before: last + 1 }),
+        isOpen(first) ? ALL : not(set({ type: "observed-before", before: first })),
+      ]);
+    case "last_seen":
+      return lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL);
+    case "last_seen_malicious":
+    case "last_seen_suspicious": {
+      const ids = idsOf(field === "last_seen_malicious" ? "malicious" : "suspicious", names);
+      if (ids.length === 0) return NONE;
+      const ever = set({ type: "tagged", ids });
+      return lastWithin(first, last, (after) => ({ type: "tagged", ids, ...after }), ever);
+    }
+    case "last_seen_benign":
+      return and([actors("any", names), lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL)]);
+  }
+}
+
+/** A last time lies within a range when it is not before it and no time comes after it. */
+function lastWithin(
+  first: number,
+  last: number,
+  since: (after: { readonly after: number }) => AddressSet,
+  ever: SetQuery,
+): SetQuery {
+  return and([
+    isOpen(first) ? ever : set(since({ after: first })),
+    isOpen(last) ? ALL : not(set(since({ after: last + 1 }))),
+  ]);
+}
+
+const MAX_PORT = 65_535;
+
+function port(first: number, last: number, protocol?: TextMatch): SetQuery {
+  const [lowest, highest] = [Math.max(0, first), Math.min(MAX_PORT, last)];
+  if (lowest > highest) return NONE;
+  return set({ type: "port", first: lowest, last: highest, ...(protocol === undefined ? {} : { protocol }) });
+}
+
+function exists({ field }: Of<"exists">, names: Names): SetQuery {
+  switch (field) {
+    case "asn":
+    case "last_seen_malicious":
+    case "last_seen_suspicious":
+    case "last_seen_benign":
+      return ranges({ type: "range", field, first: Number.NEGATIVE_INFINITY, last: Number.POSITIVE_INFINITY }, names);
+    case "port":
+      return port(0, MAX_PORT);
+    case "trust_level":
+    case "riot":
+      return services(() => true, names);
+    case "ip":
+    case "sensor_hits":
+    case "sensor_count":
+    case "first_seen":
+    case "last_seen":
+    case "classification":
+    case "any":
+      return ALL;
+    default:
+      return texts({ type: "exists", field }, names);
+  }
+}
+
+type TextCondition =
+  | Of<"equals" | "words" | "matches">
+  | { readonly type: "exists"; readonly field: Of<"equals">["field"] };
+
+function texts(condition: TextCondition, names: Names): SetQuery {
+  const { field } = condition;
+  switch (field) {
+    case "classification":
+      return or(INTENTIONS.filter((name) => matchesText(condition, name)).map((name) => classified(name, names)));
+    case "tag":
+      return tagged(condition.type === "exists" ? names.tags : tagsOf({ ...condition, field: "tag" }, names.tags));
+    case "cve":
+      return tagged(names.tags.filter(({ cves }) => cves.some((cve) => matchesText(condition, cve))));
+    case "actor":
+      return condition.type === "exists" ? actors("any", names) : actors(condition, names);
+    case "riot":
+      return condition.type === "equals" && condition.text === "false"
+        ? not(services(() => true, names))
+        : services(() => true, names);
+    case "country":
+    case "country_code":
+      return countries(condition, field === "country");
+    case "organization":
+      return set({ type: "organization", match: toSetMatch(condition) });
+    case "protocol":
+      return port(0, MAX_PORT, condition);
+    case "city":
+    case "region":
+    case "method":
+    case "sensor":
+      return set({ type: "observed", field, match: toSetMatch(condition) });
+    case "rdns":
+    case "user_agent":
+    case "path":
+    case "host":
+    case "ja3":
+    case "ja4":
+    case "hassh":
+      return set({ type: "value", field, match: toSetMatch(condition) });
+    case "any":
+      return condition.type === "exists" ? ALL : everywhere(condition, condition, names);
+    case "category":
+      // Of the network, which nothing tells: /v3/ip has the member empty.
+      return NONE;
+  }
+}
+
+function toSetMatch(match: TextMatch): SetMatch {
+  switch (match.type) {
+    case "exists":
+      return { type: "exists" };
+    case "equals":
+      return { type: "in", texts: [match.text] };
+    case "words":
+      return { type: "words", words: match.words };
+    case "matches":
+      return { type: "matches", pattern: match.pattern };
+  }
+}
+
+const anywhere = ({ text, words }: Of<"any">, names: Names) =>
+  everywhere({ type: "equals", text }, words.length === 0 ? { type: "equals", text } : { type: "words", words }, names);
+
+/** A text without a field. @param whole for what has one word, @param within for names of several. */
+function everywhere(whole: TextMatch, within: TextMatch, names: Names): SetQuery {
+  const isMeant = ({ slug, cves, name }: Tag) =>
+    matchesText(whole, slug) || cves.some((cve) => matchesText(whole, cve)) || matchesText(within, name);
+  return or([
+    ...INTENTIONS.filter((name) => matchesText(whole, name)).map((name) => classified(name, names)),
+    tagged(names.tags.filter(isMeant)),
+    actors(within, names),
+    set({ type: "organization", match: toSetMatch(within) }),
+  ]);
+}
+
+function tagged(tags: readonly Pick<Tag, "id">[]): SetQuery {
+  return tags.length === 0 ? NONE : set({ type: "tagged", ids: tags.map(({ id }) => id).sort() });
+}
+
+const idsOf = (wanted: Intention, { tags }: Names) =>
+  tags.flatMap(({ id, intention }) => (intention === wanted ? [id] : [])).sort();
+
+/** SPEC, classification: benign for the addresses of known actors, else the worst intention of the tags. */
+export function classified(wanted: Intention, names: Names): SetQuery {
+  const actor = actors("any", names);
+  const severity = INTENTIONS.indexOf(wanted);
+  const worse = INTENTIONS.slice(severity + 1).map((intention) =>
+    tagged(idsOf(intention, names).map((id) => ({ id }))),
+  );
+  const own = tagged(idsOf(wanted, names).map((id) => ({ id })));
+  if (wanted === "benign") return or([actor, and([own, ...worse.map(not)])]);
+  // Without any tag that is in the catalogue, it is unknown.
+  const isUntagged = wanted === "unknown" ? [not(tagged(names.tags))] : [];
+  return and([or([own, ...isUntagged]), ...worse.map(not), not(actor)]);
+}
+
+/** The addresses of known benign actors whose names match. */
+export function actors(match: TextMatch | "any", { networks: { lists, hasActors } }: Names): SetQuery {
+  if (!hasActors) return NONE;
+  if (match === "any") return set({ type: "listed", kind: "actor", lists: "any" });
+  const found = [...lists.actor].flatMap(([id, { name }]) => (matchesText(match, name) ? [id] : []));
+  return found.length === 0 ? NONE : set({ type: "listed", kind: "actor", lists: found.sort() });
+}
+
+function services(isLevel: (trustLevel: string) => boolean, { networks: { lists } }: Names): SetQuery {
+  const found = [...lists.service].flatMap(([id, { trustLevel }]) => (isLevel(trustLevel) ? [id] : []));
+  if (found.length === 0) return NONE;
+  return set({ type: "listed", kind: "service", lists: found.length === lists.service.size ? "any" : found.sort() });
+}
+
+const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+/** Every code that an observation may have, assigned or not. */
+const CODES = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
+
+/** @param hasNames whether the English names count as well as the codes. */
+function countries(match: TextMatch, hasNames: boolean): SetQuery {
+  if (match.type === "exists") return set({ type: "country", codes: "any" });
+  const codes = CODES.filter((code) => matchesText(match, code) || (hasNames && matchesText(match, countryName(code))));
+  return codes.length === 0 ? NONE : set({ type: "country", codes });
+}

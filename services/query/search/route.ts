@@ -1,0 +1,151 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { type OperationHandler, registerOperation } from "@noisefloor/http/operation.ts";
+import { readParameter } from "@noisefloor/http/parameters.ts";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { createSharedAnswers } from "../activity/shared-runs.ts";
+import { type SummaryDeps, streamContexts, streamSummaries } from "../address/read-contexts.ts";
+import { REQUEST_METADATA, toFullContext, toQuickContext } from "../address/response.ts";
+import type { Authenticate } from "../auth.ts";
+import { bulkCost } from "../costs.ts";
+import type { CountLookups } from "../rate-limit/count-lookups.ts";
+import { type AskedSearch, readSearch, searchCost } from "./asked.ts";
+import { EXCLUDE, withoutMembers } from "./exclude.ts";
+import { countSearch, QUICK, SCROLL, SIZE, search, searchIps, searchMetadata } from "./operations.ts";
+import { searchAll, searchCount, searchPage } from "./queries.ts";
+import { digestOf, readScroll, writeScroll } from "./scroll.ts";
+
+export type SearchDeps = SummaryDeps & {
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+  readonly countLookups: CountLookups;
+};
+
+/** What a response says of the query that ran, as a 206 where the caller's plan took something away. */
+export function describeAsked({ query, adjustedQuery, isCut }: AskedSearch, isLess: boolean, reply: FastifyReply) {
+  const isAdjusted = isCut || isLess;
+  if (isAdjusted) reply.code(206);
+  return { query, adjusted_query: isAdjusted ? adjustedQuery : "" };
+}
+
+export const paramsOf = ({ compiled, scopes, from }: AskedSearch) => ({ ...compiled.params, scopes, from });
+
+type Counted = { readonly count: number; readonly matching: number };
+
+export function registerSearch(app: FastifyInstance, deps: SearchDeps): void {
+  const shareCount = createSharedAnswers<Counted>(app);
+  const readCount = async (asked: AskedSearch, signal: AbortSignal): Promise<Counted> => {
+    if (asked.scopes.length === 0) return { count: 0, matching: 0 };
+    const query = searchCount(asked.compiled);
+    return onlyRow(query, await deps.read(query, paramsOf(asked), signal));
+  };
+
+  registerOperation(app, countSearch, async (request, reply, { signal }) => {
+    const asked = await readSearch(request, deps);
+    const key = JSON.stringify([asked.compiled.sql, paramsOf(asked)]);
+    const question = { request, key, cost: searchCost(asked) };
+    const { count, matching } = await shareCount(question, signal, (shared) => readCount(asked, shared));
+    return { ...describeAsked(asked, matching > count, reply), count };
+  });
+
+  registerOperation(app, search, pages(app, deps, new Set()));
+  registerOperation(app, searchMetadata, pages(app, deps, new Set(["raw_data"])));
+
+  registerOperation(app, searchIps, async (request, reply, deadline, toJsonArray) => {
+    const asked = await readSearch(request, deps);
+    const { counted, blocks } = await app.admission.run(request, searchCost(asked), deadline.signal, async () => {
+      const counted = await readCount(asked, deadline.signal);
+      if (counted.count === 0) return { counted, blocks: [] };
+      const query = searchAll(asked.compiled, asked.scopes.length);
+      return { counted, blocks: await deps.read(query, paramsOf(asked), deadline.signal) };
+    });
+    const found = blocks.reduce((sum, { source_ip }) => sum + source_ip.length, 0);
+    const { caller } = asked;
+    return deps.countLookups({ request, reply, caller, lookups: found, deadline }, async () => ({
+      ips: await toJsonArray(addressesOf(blocks)),
+      request_metadata: {
+        ...REQUEST_METADATA,
+        message: "" as const,
+        ...describeAsked(asked, counted.matching > counted.count, reply),
+        count: found,
+      },
+    }));
+  });
+}
+
+type Blocks = readonly { readonly source_ip: ArrayLike<number> & Iterable<number> }[];
+
+function* addressesOf(blocks: Blocks): Generator<string> {
+  for (const { source_ip } of blocks) for (const address of source_ip) yield numberToIpv4(address);
+}
+
+type Pages = typeof search | typeof searchMetadata;
+
+/** Answers with pages of rows. @param always members that no row has. */
+function pages(
+  app: FastifyInstance,
+  deps: SearchDeps,
+  always: ReadonlySet<string>,
+): OperationHandler<Pages["path"], Pages["success"]["schema"]> {
+  return async (request, reply, deadline, toJsonArray) => {
+    const asked = await readSearch(request, deps);
+    const { caller, query, days, scopes } = asked;
+    const size = readParameter(request.query, SIZE);
+    const quick = readParameter(request.query, QUICK);
+    const excluded = new Set([...always, ...readParameter(request.query, EXCLUDE)]);
+    const labels = request.query.workspace_labels ?? "";
+    const digest = digestOf({ query, days, size, quick, excluded: [...excluded].sort(), labels });
+    const first = readScroll(readParameter(request.query, SCROLL), digest, deps.now());
+    const { signal } = deadline;
+
+    const readPage = async () => {
+      if (scopes.length === 0) return { count: 0, matching: 0, addresses: [] };
+      const page = searchPage(asked.compiled);
+      // One more than the page has, which says whether another page follows.
+      return onlyRow(page, await deps.read(page, { ...paramsOf(asked), first, limit: size + 1 }, signal));
+    };
+    const { count, matching, addresses } = await app.admission.run(request, searchCost(asked), signal, readPage);
+    const ips = addresses.slice(0, size).map(numberToIpv4);
+    const next = addresses[size];
+    const rows = async () =>
+      quick
+        ? toJsonArray(quickRows(ips, asked, deps, signal))
+        : toJsonArray(fullRows(ips, asked, deps, excluded, signal));
+    const data = await deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
+      app.admission.run(request, bulkCost(ips.length, quick), signal, rows),
+    );
+    return {
+      request_metadata: {
+        ...REQUEST_METADATA,
+        message: "" as const,
+        ...describeAsked(asked, matching > count, reply),
+        count,
+        scroll: next === undefined ? "" : writeScroll(next, digest, deps.now()),
+        complete: next === undefined,
+      },
+      data,
+    };
+  };
+}
+
+async function* quickRows(ips: readonly string[], { scopes }: AskedSearch, deps: SearchDeps, signal: AbortSignal) {
+  for await (const [ip, summary] of streamSummaries(ips, scopes, deps, signal)) yield toQuickContext(ip, summary);
+}
+
+async function* fullRows(
+  ips: readonly string[],
+  { scopes }: AskedSearch,
+  deps: SearchDeps,
+  excluded: ReadonlySet<string>,
+  signal: AbortSignal,
+) {
+  const withDetails = true;
+  for await (const [ip, context] of streamContexts(ips, scopes, withDetails, deps, signal)) {
+    const row = toFullContext(ip, context, deps.catalogue);
+    yield {
+      ...row,
+      internet_scanner_intelligence: withoutMembers(row.internet_scanner_intelligence, excluded),
+    };
+  }
+}

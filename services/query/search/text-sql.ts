@@ -1,0 +1,35 @@
+import type { Pattern } from "@noisefloor/domain/query-language/query.ts";
+import type { SetMatch } from "./address-set.ts";
+
+/** Binds a value. @returns the SQL that stands for it. */
+export type Bind = (type: string, value: unknown) => string;
+
+/** SQL: whether a text, in lower case, is what a condition asks for. An empty text is no value. */
+export function textSql(text: string, match: SetMatch, bind: Bind): string {
+  switch (match.type) {
+    case "exists":
+      return `${text} != ''`;
+    case "in": {
+      const [only, second] = match.texts;
+      if (only !== undefined && second === undefined) return `${text} = ${bind("String", only)}`;
+      return `${text} IN ${bind("Array(String)", match.texts)}`;
+    }
+    case "words":
+      return `match(${text}, ${bind("String", wordsPattern(match.words))})`;
+    case "matches":
+      // The key of a table finds what begins with the text before the first wildcard.
+      return `${text} LIKE ${bind("String", likePattern(match.pattern))} AND ${text} != ''`;
+  }
+}
+
+const NO_WORD = String.raw`[^\pL\pM\pN]`;
+
+/** RE2: words, which are letters and digits, one after the other. */
+const wordsPattern = (words: readonly string[]) => `(?:^|${NO_WORD})${words.join(`${NO_WORD}+`)}(?:$|${NO_WORD})`;
+
+const WILDCARDS = { "*": "%", "?": "_" } as const;
+
+const likePattern = (pattern: Pattern) =>
+  pattern
+    .map((part) => (typeof part === "string" ? part.replace(/[\\%_]/g, "\\$&") : WILDCARDS[part.wildcard]))
+    .join("");

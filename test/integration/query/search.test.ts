@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { observation } from "../../support/builders/observation.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+let now = Date.now();
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld(() => now);
+  await world.addTags([makeTag("mirai", "malicious")]);
+  await world.store([
+    observation("45.0.0.1", now - 60_000, { destination_port: 23, transport: "tcp", tags: ["mirai"], country: "DE" }),
+    observation("45.0.0.2", now - 5 * DAY, { destination_port: 23, transport: "udp", tags: ["mirai"] }),
+    observation("45.0.0.3", now - 20 * DAY, { destination_port: 22, transport: "tcp" }),
+    observation("45.0.0.3", now - 40 * DAY, { destination_port: 23, transport: "tcp", tags: ["mirai"] }),
+  ]);
+});
+afterAll(() => world.close());
+
+const ask = (path: string, parameters: Record<string, string>, headers?: Record<string, string>) =>
+  world.get(`/v3/gnql${path}?${new URLSearchParams(parameters)}`, headers);
+
+test("a wrong query is a 400 with every error at its place", async () => {
+  const { status, body } = await ask("/count", { query: "port:22 clasification:malicious asn:x" });
+  expect(status).toBe(400);
+  expect(body).toMatchObject({
+    message: expect.stringMatching(
+      /^Character 8: no field is called "clasification". Did you mean "classification"\?$/,
+    ),
+    errors: [
+      { position: 8, length: 13 },
+      { position: 36, length: 1 },
+    ],
+  });
+  expect((await ask("/count", {})).status).toBe(400);
+});
+
+test("conditions are about all that is stored of an address, with days about the observations of that time", async () => {
+  const count = async (query: string, more = {}) => (await ask("/count", { query, ...more })).body;
+  expect(await count("tags:mirai port:22")).toMatchObject({ count: 1 });
+  expect(await count("tags:mirai port:22", { days: "30" })).toMatchObject({ count: 0 });
+  expect(await count("port:23 protocol:udp")).toMatchObject({ count: 1 });
+  expect(await count("NOT tags:mirai")).toMatchObject({ count: 0 });
+  expect(await count("tags:mirai", { days: "7" })).toMatchObject({ count: 2 });
+});
+
+test("the rows are those of /v3/ip; members can be left out", async () => {
+  const { body } = await ask("", { query: "country:germany" });
+  const context = (await world.get("/v3/ip/45.0.0.1")).body;
+  expect(body).toMatchObject({
+    request_metadata: { count: 1, scroll: "", complete: true, message: "", query: "country:germany" },
+    data: [{ ip: "45.0.0.1" }],
+  });
+  const { request_metadata: _metadata, ...row } = Object(context);
+  expect(body).toHaveProperty("data", [row]);
+  const short = (await ask("/metadata", { query: "country:DE", exclude: "tags,metadata.asn" })).body;
+  const { raw_data: _raw, tags: _tags, metadata, ...others } = row.internet_scanner_intelligence;
+  const { asn: _asn, ...left } = metadata;
+  expect(short).toHaveProperty("data", [{ ...row, internet_scanner_intelligence: { ...others, metadata: left } }]);
+  const quick = { internet_scanner_intelligence: { found: true, classification: "malicious" } };
+  expect((await ask("", { query: "country:DE", quick: "True" })).body).toMatchObject({ data: [quick] });
+  expect((await ask("", { query: "country:DE", exclude: "nothing" })).status).toBe(400);
+});
+
+test("a scroll token continues its own search alone, for a day", async () => {
+  const asked = { query: "ip:45.0.0.0/24", size: "2" };
+  const { body } = await ask("", asked);
+  expect(body).toMatchObject({ data: [{ ip: "45.0.0.1" }, { ip: "45.0.0.2" }], request_metadata: { complete: false } });
+  const { scroll } = Object(body).request_metadata;
+  expect((await ask("", { ...asked, scroll })).body).toMatchObject({
+    data: [{ ip: "45.0.0.3" }],
+    request_metadata: { count: 3, scroll: "", complete: true },
+  });
+  for (const other of [{ query: "*" }, { size: "3" }, { scroll: "none" }, { quick: "1" }, { days: "90" }]) {
+    expect((await ask("", { ...asked, scroll, ...other })).status).toBe(400);
+  }
+  now += DAY + 1;
+  expect((await ask("", { ...asked, scroll })).status).toBe(400);
+  now -= DAY + 1;
+});
+
+test("a plan finds only addresses that were seen within its reach, and says so with a 206 where any are missing", async () => {
+  const headers = { key: await world.addCaller("community") };
+  const query = "port:23";
+  const adjusted = { query, adjusted_query: "(port:23) last_seen:10d" };
+  expect(await ask("/count", { query }, headers)).toEqual({ status: 206, body: { ...adjusted, count: 2 } });
+  expect(await ask("/count", { query, days: "90" }, headers)).toEqual({ status: 206, body: { ...adjusted, count: 2 } });
+  expect(await ask("/ips", { query: "country:DE" }, headers)).toMatchObject({
+    status: 200,
+    body: { ips: ["45.0.0.1"], request_metadata: { adjusted_query: "", count: 1 } },
+  });
+  expect((await ask("/count", { query, workspace_labels: "global" }, headers)).status).toBe(403);
+});
+
+test("each listed address is a lookup; counting costs none", async () => {
+  const headers = { key: await world.addCaller("community") };
+  const remaining = async (path: string) => {
+    const url = `/v3/gnql${path}?${new URLSearchParams({ query: "port:23" })}`;
+    return (await world.app.inject({ method: "GET", url, headers })).headers["ratelimit-remaining"];
+  };
+  expect(await remaining("/count")).toBeUndefined();
+  expect(await remaining("")).toBe("998");
+  expect(await remaining("/ips")).toBe("996");
+});
