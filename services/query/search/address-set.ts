@@ -1,4 +1,4 @@
-import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
 
 /** Fields of the table `address_values`, but for ports. */

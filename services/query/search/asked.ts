@@ -1,13 +1,14 @@
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { MAX_QUERY_LENGTH, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
 import { activityWindow, DAY_MS, MAX_DAYS, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
+import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
+import { refreshOutdated } from "../address/lookup-caches.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
-import { readScopes } from "../scopes.ts";
+import { readScopes } from "../parameters.ts";
 import { and, type SetQuery } from "./address-set.ts";
 import { type CompiledSearch, compileSearch } from "./compile.ts";
 import { type Names, resolveQuery } from "./resolve-query.ts";

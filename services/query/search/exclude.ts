@@ -1,4 +1,4 @@
-import type { Parameter } from "@noisefloor/http/parameters.ts";
+import type { Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { metadataSchema, rawDataSchema, scannerSchema } from "../address/schema.ts";
 

@@ -1,5 +1,5 @@
-import { defineOperation } from "@noisefloor/http/operation.ts";
-import { boolean, text, wholeNumber } from "@noisefloor/http/parameters.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { boolean, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../address/schema.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
@@ -11,8 +11,8 @@ import { EXCLUDE, partialScannerSchema } from "./exclude.ts";
 export const SIZE = wholeNumber({
   name: "size",
   description: "How many addresses a page has, but for the last one.",
-  least: 1,
-  most: 10_000,
+  min: 1,
+  max: 10_000,
   fallback: 10_000,
 });
 export const SCROLL = text({

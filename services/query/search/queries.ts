@@ -2,8 +2,8 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { numberColumn } from "../activity/queries.ts";
+import { allRows } from "../all-rows.ts";
 import { inScopes, scopesParam } from "../scope-sql.ts";
-import { allRows } from "../shard-sql.ts";
 import type { CompiledSearch } from "./compile.ts";
 
 /** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
@@ -16,11 +16,9 @@ export const searchPage = ({ sql }: CompiledSearch) =>
     sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching,
         arraySort(bitmapToArray(bitmapSubsetLimit(found, {first:UInt32}, {limit:UInt32}))) AS addresses
       FROM (${sql})`,
-    shards: {
-      merge: (shards) => `SELECT sum(shard.count) AS count, sum(shard.matching) AS matching,
-          arraySlice(arraySort(arrayFlatten(groupArray(shard.addresses))), 1, {limit:UInt32}) AS addresses
-        FROM ${shards} AS shard`,
-    },
+    combine: (results) => `SELECT sum(result.count) AS count, sum(result.matching) AS matching,
+          arraySlice(arraySort(arrayFlatten(groupArray(result.addresses))), 1, {limit:UInt32}) AS addresses
+        FROM ${results} AS result`,
     params: searchParams.extend({ first: z.int(), limit: z.int() }),
     row: z.object({ count: z.int(), matching: z.int(), addresses: z.array(z.int()) }),
   });
@@ -29,9 +27,8 @@ export const searchCount = ({ sql }: CompiledSearch) =>
   defineQuery({
     name: "search-count",
     sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching FROM (${sql})`,
-    shards: {
-      merge: (shards) => `SELECT sum(shard.count) AS count, sum(shard.matching) AS matching FROM ${shards} AS shard`,
-    },
+    combine: (results) =>
+      `SELECT sum(result.count) AS count, sum(result.matching) AS matching FROM ${results} AS result`,
     params: searchParams,
     row: z.object({ count: z.int(), matching: z.int() }),
   });
@@ -47,7 +44,8 @@ export const searchAll = ({ sql }: CompiledSearch, scopes: number) => {
   return defineQuery({
     name: "search-all",
     sql: inOrder(`(${rows})`),
-    shards: { perShard: rows, merge: (shards) => inOrder(`(${allRows(shards)})`) },
+    perServer: rows,
+    combine: (results) => inOrder(`(${allRows(results)})`),
     params: searchParams,
     row: z.object({ source_ip: numberColumn }),
     format: "Native",

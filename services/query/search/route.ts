@@ -1,15 +1,15 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { type OperationHandler, registerOperation } from "@noisefloor/http/operation.ts";
-import { readParameter } from "@noisefloor/http/parameters.ts";
+import { type OperationHandler, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { type SummaryDeps, streamContexts, streamSummaries } from "../address/read-contexts.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../address/response.ts";
 import type { Authenticate } from "../auth.ts";
 import { bulkCost } from "../costs.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
 import { type AskedSearch, readSearch, searchCost } from "./asked.ts";
 import { EXCLUDE, withoutMembers } from "./exclude.ts";
 import { countSearch, QUICK, SCROLL, SIZE, search, searchIps, searchMetadata } from "./operations.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 
 const tokenSchema = z.strictObject({
