@@ -27,6 +27,7 @@ import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
 import { SEARCH_OPERATIONS } from "./search/operations.ts";
 import { registerSearch } from "./search/route.ts";
+import { registerSearchStats, searchStats } from "./search/stats.ts";
 import { registerValidateQuery, validateQuery } from "./search/validate.ts";
 import { listSensors } from "./sensors/operation.ts";
 import { registerSensors } from "./sensors/route.ts";
@@ -74,6 +75,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   ...NOISE_OPERATIONS,
   getNetwork,
   ...SEARCH_OPERATIONS,
+  searchStats,
   validateQuery,
   listTags,
   getTagRule,
@@ -113,6 +115,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
   const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
   registerSearch(app, searchDeps);
+  registerSearchStats(app, searchDeps);
   registerValidateQuery(app, { catalogue, authenticate, now });
   registerTagActivity(app, {
     ...lookupDeps,

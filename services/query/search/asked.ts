@@ -31,7 +31,7 @@ export const SEARCH_DAYS: Parameter<number | undefined> = {
     .string()
     .regex(/^[1-9]\d?$/)
     .transform(Number)
-    .pipe(z.int().max(MAX_DAYS))
+    .pipe(z.int().min(1).max(MAX_DAYS))
     .optional(),
   describedBy: "output",
   example: "7",

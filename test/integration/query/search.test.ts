@@ -103,3 +103,26 @@ test("each listed address is a lookup; counting costs none", async () => {
   expect(await remaining("")).toBe("998");
   expect(await remaining("/ips")).toBe("996");
 });
+
+test("statistics count the addresses of a query as the counts of narrower queries do", async () => {
+  const { status, body } = await ask("/stats", { query: "tags:mirai" });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    query: "tags:mirai",
+    adjusted_query: "",
+    count: 3,
+    stats: {
+      classifications: [{ classification: "malicious", count: 3 }],
+      spoofable: [{ spoofable: false, count: 3 }],
+      countries: [{ country: "Germany", count: 1 }],
+      tags: [{ tag: "mirai", count: 3 }],
+      actors: [],
+      organizations: [],
+      asns: [],
+    },
+  });
+  expect((await ask("/stats", { query: "tags:mirai", days: "1" })).body).toMatchObject({
+    count: 1,
+    stats: { tags: [{ tag: "mirai", count: 1 }] },
+  });
+});

@@ -119,16 +119,10 @@ const KNOWN_TEXTS = {
   // The description leaves the content of a sensor's record open: most requests send observations.
   format: fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter"),
   cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094"),
-  query: fc.constantFrom(
-    "tags:worm",
-    "NOT port:22",
-    "last_seen:90d (country:DE OR path:/*)",
-    "classification:",
-    "size:1",
-  ),
-  exclude: fc.constantFrom("tags", "metadata.asn,raw_data", "nothing"),
-  // Tokens are of one search alone, so that hardly any request would be answered.
-  scroll: fc.constantFrom("", "", "", "eyJ4Ijox"),
+  query: fc.constantFrom("tags:worm", "NOT port:22", "last_seen:90d (country:DE OR path:/*)", "classification:benign"),
+  exclude: fc.constantFrom("tags", "metadata.asn,raw_data", ""),
+  // A token is of one search alone.
+  scroll: fc.constant(""),
 };
 
 /** Likely values for members of bodies: with arbitrary ones hardly an observation would be accepted. */
