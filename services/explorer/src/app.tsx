@@ -6,6 +6,7 @@ import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
 import { CountryPage, NetworkOfAsnPage } from "./pages/place/place-page.tsx";
 import { PlansPage } from "./pages/plans/plans-page.tsx";
+import { SearchPage } from "./pages/search/search-page.tsx";
 import { SensorsPage } from "./pages/sensors/sensors-page.tsx";
 import { TagPage } from "./pages/tag/tag-page.tsx";
 import { TagsPage } from "./pages/tags/tags-page.tsx";
@@ -24,6 +25,7 @@ export function App() {
           <Route path={`${BASE}/networks/:ip/:length`} component={NetworkPage} />
           <Route path={`${BASE}/asns/:asn`} component={NetworkOfAsnPage} />
           <Route path={`${BASE}/countries/:country`} component={CountryPage} />
+          <Route path={`${BASE}/search`} component={SearchPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />
           <Route path={`${BASE}/tags/:slug`} component={TagPage} />
           <Route path={`${BASE}/sensors`} component={SensorsPage} />

@@ -21,6 +21,7 @@ const PAGES = {
   "/countries/:country": "countryPage",
   "/addresses": "addressesPage",
   "/networks/:ip/:length": "networkPage",
+  "/search": "searchPage",
   "/sensors": "sensorsPage",
   "/tags": "tagsPage",
   "/tags/:slug": "tagPage",

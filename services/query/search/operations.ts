@@ -87,7 +87,8 @@ const pageMetadata = requestMetadataSchema
     complete: z.boolean().describe("Whether this is the last page."),
   })
   .meta({ id: "SearchMetadata" });
-const rowSchema = fullContextSchema
+/** A row of a page in its long form. */
+export const rowSchema = fullContextSchema
   .extend({ internet_scanner_intelligence: partialScannerSchema })
   .meta({ id: "SearchedAddress" });
 const pageSchema = z

@@ -23,7 +23,7 @@ async function open(path: string, options: { readonly key?: string } = {}): Prom
 
 /** Pastes as a person does, and presses Enter. */
 async function search({ page, settled }: ExplorerWindow, text: string) {
-  const box = page.getByLabel("Address, network, tag or CVE");
+  const box = page.getByLabel("Address, network, tag, CVE or query");
   await box.evaluate((element, pasted) => {
     if (!("select" in element && typeof element.select === "function")) throw new Error("no field");
     element.focus();
@@ -93,7 +93,7 @@ test("a list of 10,000 addresses is looked up, survives a reload, and is in no U
   const opened = await open("/", { key: shown.key });
   const { page, settled, faults } = opened;
   const ips = Array.from({ length: 10_000 }, (_, n) => `45.1.${n >> 8}.${n & 255}`);
-  const box = page.getByLabel("Address, network, tag or CVE");
+  const box = page.getByLabel("Address, network, tag, CVE or query");
   const paste = async (text: string) => {
     await box.focus();
     await page.evaluate(`(() => {

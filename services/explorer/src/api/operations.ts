@@ -8,6 +8,9 @@ import type { getNetwork } from "@noisefloor/query/network/operation.ts";
 import type { getAddressObservations } from "@noisefloor/query/noise/observations-operation.ts";
 import type { getAddressInteraction, getAddressSensors, getAddressTags } from "@noisefloor/query/noise/operations.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
+import type { rowSchema, searchMetadata } from "@noisefloor/query/search/operations.ts";
+import type { searchStats } from "@noisefloor/query/search/stats.ts";
+import type { validateQuery } from "@noisefloor/query/search/validate.ts";
 import type { listSensors } from "@noisefloor/query/sensors/operation.ts";
 import type { getAddressesOfCountry, getAddressesOfNetwork } from "@noisefloor/query/stats/addresses-by-place.ts";
 import type { getFirstSeen } from "@noisefloor/query/stats/first-seen.ts";
@@ -42,6 +45,12 @@ export type AddressSensors = AnswerOf<typeof getAddressSensors>;
 export type NetworkAddresses = AnswerOf<typeof getNetwork>;
 export type Timeline = AnswerOf<typeof getTimeline>;
 export type TimelineField = Timeline["metadata"]["field"];
+
+export type QueryValidation = AnswerOf<typeof validateQuery>;
+export type SearchPage = Omit<AnswerOf<typeof searchMetadata>, "data"> & {
+  readonly data: readonly (typeof rowSchema)["_zod"]["output"][];
+};
+export type SearchStats = AnswerOf<typeof searchStats>;
 
 export type TagList = AnswerOf<typeof listTags>;
 export type Tag = TagList["tags"][number];

@@ -9,7 +9,10 @@ import type {
   Interaction,
   NetworkAddresses,
   Plans,
+  QueryValidation,
   QuickContexts,
+  SearchPage,
+  SearchStats,
   SensorList,
   StatsByClassification,
   StatsByCountry,
@@ -63,6 +66,16 @@ export const observationsOf = (ip: string, cursor: string) =>
 export const sensorsOf = (ip: string) => question<AddressSensors>(`/v3/noise/ips/${encodeURIComponent(ip)}/sensors`);
 export const networkOf = (ip: string, length: string, limit: number) =>
   question<NetworkAddresses>(`/v3/noise/networks/${encodeURIComponent(ip)}/${encodeURIComponent(length)}`, { limit });
+
+export const validationOf = (query: string): Question<QueryValidation> => ({
+  url: "/v3/gnql/validate",
+  body: JSON.stringify({ query }),
+});
+/** @param days empty for all that is stored. */
+export const searchMetadataOf = (query: string, days: string, size: number, scroll: string) =>
+  question<SearchPage>("/v3/gnql/metadata", { query, days, size, scroll });
+export const searchStatsOf = (query: string, days: string, count: number) =>
+  question<SearchStats>("/v3/gnql/stats", { query, days, count });
 
 export const allTags = () => question<TagList>("/v3/tags");
 export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });

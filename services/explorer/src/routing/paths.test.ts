@@ -19,6 +19,7 @@ test("links to pages stay in the explorer, links to files and the API's descript
     "/asns/AS64500?days=7",
     "/countries/DE",
     "/plans",
+    "/search?query=tags%3Amirai",
   ])
     expect([page, PAGES.test(page)]).toEqual([page, true]);
   for (const other of ["/docs", "/openapi.json", "/v3/ip/1.2.3.4", "/tags/a/b", "/networks/45.0.0.0"])

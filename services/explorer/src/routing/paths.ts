@@ -21,7 +21,10 @@ export const countryPath = (code: string) => pagePath(`/countries/${encodeURICom
 /** The tags of a CVE; when it has one alone, that one. */
 export const cvePath = (cve: string) => pagePath("/tags", { cve });
 
+/** @param days empty for all that is stored. */
+export const searchPath = (query: string, days = "") => pagePath("/search", { query, days });
+
 /** The links that the pages open themselves; the browser loads all others. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|plans|search|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
 );

@@ -58,3 +58,15 @@ test("a link that was cut or has no list is no error", () => {
     kind: "address",
   });
 });
+
+test.each([
+  ["tags:mirai port:23", "/search?query=tags%3Amirai+port%3A23"],
+  [" NOT cve:*", "/search?query=NOT+cve%3A*"],
+  ["-(asn:4134)", "/search?query=-%28asn%3A4134%29"],
+])("a query of the search language leads to its matches: %s", (text, path) => {
+  expect(parseSearch(text)).toEqual({ path });
+});
+
+test.each(["https://port.example/a", "example.org:80", "host: 45.0.0.1 port:22"])("no query: %s", (text) => {
+  expect(parseSearch(text)).not.toMatchObject({ path: expect.stringMatching(/^\/search/) });
+});

@@ -1,5 +1,6 @@
+import { findField } from "@noisefloor/domain/query-language/fields.ts";
 import { readSearch } from "@noisefloor/domain/search/read-search.ts";
-import { addressPath, networkPath, pagePath } from "../routing/paths.ts";
+import { addressPath, networkPath, pagePath, searchPath } from "../routing/paths.ts";
 import { listPage } from "./list-link.ts";
 
 /** Where a search leads, or why it leads nowhere. */
@@ -11,8 +12,15 @@ export type SearchResult =
     }
   | { readonly message: string };
 
-/** @param text an address, several, a network, a CVE or a part of a tag's name, as it was typed or pasted. */
+/** A query of the search language begins with a condition on a field. */
+function isQuery(text: string): boolean {
+  const field = /^[\s(!-]*(?:NOT\s+)?([\w.]+):(?!\/\/)\S/i.exec(text)?.[1];
+  return field !== undefined && !/[\r\n]/.test(text.trim()) && "kind" in findField(field);
+}
+
+/** @param text an address, several, a network, a CVE, a part of a tag's name or a query, as it was typed or pasted. */
 export function parseSearch(text: string): SearchResult {
+  if (isQuery(text)) return { path: searchPath(text.trim()) };
   const search = readSearch(text);
   switch (search.kind) {
     case "address":

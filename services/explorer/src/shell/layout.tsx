@@ -11,6 +11,7 @@ import { useSearchShortcut } from "./search-shortcut.ts";
 
 const LINKS = [
   ["/", "Overview"],
+  ["/search", "Search"],
   ["/tags", "Tags"],
   ["/sensors", "Sensors"],
   ["/plans", "Plans"],

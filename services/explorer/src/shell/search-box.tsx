@@ -51,10 +51,12 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
           onPaste={pasteAtOnce}
           onFocus={fit}
           onKeyDown={submitOnEnter}
-          aria-label="Address, network, tag or CVE"
+          aria-label="Address, network, tag, CVE or query"
           aria-keyshortcuts="/"
           aria-describedby={message === "" ? undefined : id}
-          placeholder={isLarge ? "192.175.48.6, 192.175.48.0/24, ssh, CVE-2024-3094" : "Address, network, tag or CVE"}
+          placeholder={
+            isLarge ? "192.175.48.6, ssh, CVE-2024-3094, port:23 country:DE" : "Address, network, tag or query"
+          }
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}

@@ -1,5 +1,16 @@
+import { quote } from "@noisefloor/domain/query-language/quote.ts";
 import type { Scanner } from "../../api/operations.ts";
+import { searchPath } from "../../routing/paths.ts";
 import { Facts, values } from "./facts.tsx";
+
+/** The search for all addresses that have a value, too. */
+const withSame = (field: string) => (text: string) => searchPath(`${field}:${quote(text)}`);
+
+/** @param text `22/tcp`, or `22` where the protocol is not known. */
+function withSamePort(text: string): string {
+  const [port, protocol] = text.split("/");
+  return searchPath(protocol === undefined ? `port:${port}` : `port:${port} protocol:${protocol}`);
+}
 
 /** What sensors saw an address do. */
 export function Behavior({ raw }: { readonly raw: Scanner["raw_data"] }) {
@@ -9,18 +20,24 @@ export function Behavior({ raw }: { readonly raw: Scanner["raw_data"] }) {
     <Facts
       title="What it did"
       facts={[
-        ["Ports", values(scan.map(({ port, protocol }) => (protocol === "" ? `${port}` : `${port}/${protocol}`)))],
+        [
+          "Ports",
+          values(
+            scan.map(({ port, protocol }) => (protocol === "" ? `${port}` : `${port}/${protocol}`)),
+            withSamePort,
+          ),
+        ],
         ["HTTP methods", values(http.method)],
-        ["HTTP paths", values(http.path)],
-        ["User agents", values(http.useragent)],
+        ["HTTP paths", values(http.path, withSame("path"))],
+        ["User agents", values(http.useragent, withSame("useragent"))],
         ["Header fields", values(http.request_header)],
         ["Cookies", values(http.cookie_keys)],
         ["Credentials", values(http.request_authorization)],
         ["Bodies (MD5)", values(http.md5)],
-        ["JA3", values(distinct(ja3))],
-        ["JA4", values(tls.ja4)],
+        ["JA3", values(distinct(ja3), withSame("ja3"))],
+        ["JA4", values(tls.ja4, withSame("ja4"))],
         ["TLS ciphers", values(tls.cipher)],
-        ["HASSH", values(distinct(hassh))],
+        ["HASSH", values(distinct(hassh), withSame("hassh"))],
         ["SSH keys", values(ssh.key)],
       ]}
     />

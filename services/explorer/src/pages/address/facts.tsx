@@ -25,9 +25,24 @@ export function Facts({ title, facts }: { readonly title: string; readonly facts
   );
 }
 
-/** Texts of sensors; undefined for an empty list. A click shows the rest of a long one. */
-export function values(texts: readonly string[]): ComponentChildren {
-  return items(texts.map((text) => ({ key: text, shown: <Code text={text} /> })));
+/**
+ * Texts of sensors; undefined for an empty list. A click shows the rest of a long one.
+ * @param hrefOf where each leads; nowhere by default.
+ */
+export function values(texts: readonly string[], hrefOf?: (text: string) => string): ComponentChildren {
+  return items(
+    texts.map((text) => ({
+      key: text,
+      shown:
+        hrefOf === undefined ? (
+          <Code text={text} />
+        ) : (
+          <a href={hrefOf(text)}>
+            <Code text={text} />
+          </a>
+        ),
+    })),
+  );
 }
 
 export type Item = { readonly key: string; readonly shown: ComponentChildren };

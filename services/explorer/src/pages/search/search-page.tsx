@@ -1,0 +1,102 @@
+import { useLocation } from "preact-iso";
+import type { QueryValidation } from "../../api/operations.ts";
+import { validationOf } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useKey } from "../../key/kept-key.ts";
+import { searchPath } from "../../routing/paths.ts";
+import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { Choice } from "../../shell/controls/choice.tsx";
+import { usePageTitle } from "../../shell/layout.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { plural } from "../../text/format.ts";
+import { Hostile } from "../../text/hostile.tsx";
+import { Examples } from "./examples.tsx";
+import { Matches } from "./matches.tsx";
+import { QueryErrors } from "./query-errors.tsx";
+import { QueryStats } from "./query-stats.tsx";
+
+const DAYS = ["", "1", "7", "30", "90"] as const;
+const OPTIONS = DAYS.map((days) => [days, days === "" ? "all that is stored" : plural(Number(days), "day")] as const);
+
+/** `/search`: which addresses match a query, how many, and what they have in common. */
+export function SearchPage() {
+  const { values, set } = useParameters({ query: "", days: "" });
+  const { query } = values;
+  const days = oneOf(DAYS, values.days, "");
+  usePageTitle(query === "" ? "Search" : query);
+  return (
+    <>
+      <h1>Search</h1>
+      <QueryForm key={query} query={query} days={days} />
+      <div class="bar-of-choices">
+        <Choice
+          label="Observations of"
+          name="days"
+          options={OPTIONS}
+          value={days}
+          onChoose={(chosen) => set({ days: chosen })}
+        />
+      </div>
+      {query === "" ? <Examples /> : <Checked key={query} query={query} days={days} />}
+    </>
+  );
+}
+
+type QueryProps = {
+  readonly query: string;
+  /** How many days back observations count; empty for all. */
+  readonly days: string;
+};
+
+function QueryForm({ query, days }: QueryProps) {
+  const { route } = useLocation();
+  const search = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    route(searchPath(String(new FormData(event.currentTarget).get("query") ?? "").trim(), days));
+  };
+  return (
+    <search class="large">
+      <form onSubmit={search}>
+        <input
+          name="query"
+          value={query}
+          aria-label="Query"
+          aria-describedby="query-errors"
+          placeholder="tags:mirai port:23 NOT country_code:US"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+        />
+        <button type="submit">Search</button>
+      </form>
+    </search>
+  );
+}
+
+/** Asks for matches only when the query is right, so that an error costs nothing and shows its place. */
+function Checked({ query, days }: QueryProps) {
+  const validation = useAnswer(validationOf(query));
+  return (
+    <Loaded of={validation} what="whether the query is right">
+      {(checked) =>
+        checked.valid ? <Found query={query} days={days} checked={checked} /> : <QueryErrors {...checked} />
+      }
+    </Loaded>
+  );
+}
+
+function Found({ query, days, checked }: QueryProps & { readonly checked: QueryValidation }) {
+  const { key } = useKey();
+  return (
+    <>
+      {checked.warnings.map((warning) => (
+        <p key={warning} class="notice">
+          <Hostile text={warning} />
+        </p>
+      ))}
+      <QueryStats query={query} days={days} />
+      <Matches key={`${days} ${key}`} query={query} days={days} />
+    </>
+  );
+}

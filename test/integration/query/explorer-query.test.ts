@@ -1,0 +1,92 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ExplorerWindow, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
+import { CROWD, type ExplorerWorld, NOISE, openExplorerWorld, SCRIPT } from "../../support/browser/explorer-world.ts";
+
+let shown: ExplorerWorld;
+let browser: Browser;
+let ours: ExplorerWindow;
+beforeAll(async () => {
+  shown = await openExplorerWorld();
+  ({ browser } = shown);
+  ours = await openExplorer(browser, shown.url, { key: shown.key });
+});
+afterAll(() => shown?.close());
+
+const count = (value: number) => new Intl.NumberFormat("en").format(value);
+
+test("a query has its matches counted, summed up and listed, and a value of the summary narrows it", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/search?query=tags%3Ascanner");
+  expect(await page.locator("[data-matches]").textContent()).toBe(`${count(CROWD + 1)} addresses match.`);
+  expect(await page.locator("[data-page] tbody tr").count()).toBe(25);
+  expect(await page.locator("[data-page] tbody th").first().textContent()).toBe(NOISE);
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await settled();
+  expect(await page.locator("[data-page] tbody tr").count()).toBe(50);
+  await page
+    .getByRole("link", { name: `Worm ${SCRIPT}` })
+    .first()
+    .click();
+  await page.locator("[data-matches]", { hasText: "1 address matches." }).waitFor();
+  await settled();
+  expect(new URL(page.url()).searchParams.get("query")).toMatch(/^\(tags:scanner\) tags:"[0-9a-f-]{36}"$/);
+  await expectAccessible(ours, "search");
+  expect(await page.locator("main script, main img").count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("an error of a query stands at its place, and nothing is searched", async () => {
+  const { page, faults, open } = ours;
+  await open("/search?query=port%3A22%20clasification%3Amalicious");
+  expect(await page.locator("#query-errors li p").allTextContents()).toEqual([
+    'no field is called "clasification". Did you mean "classification"?',
+  ]);
+  expect(await page.locator("#query-errors mark").textContent()).toBe("clasification");
+  expect(await page.locator("[data-matches]").count()).toBe(0);
+  await expectAccessible(ours, "wrong query");
+  expect(faults).toEqual([]);
+});
+
+test("a query typed into the box of any page is run, and a port of an address leads to all that were seen at it", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/tags");
+  const box = page.getByLabel("Address, network, tag, CVE or query");
+  await box.fill("country:DE NOT tags:worm");
+  await box.press("Enter");
+  await page.locator("[data-matches]").waitFor();
+  await settled();
+  expect(new URL(page.url()).searchParams.get("query")).toBe("country:DE NOT tags:worm");
+  expect(await page.locator("[data-matches]").textContent()).toBe(`${count(CROWD)} addresses match.`);
+  await open(`/ip/${NOISE}`);
+  await page.getByRole("link", { name: "80", exact: true }).click();
+  await page.locator("[data-matches]", { hasText: "1 address matches." }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("without a key nothing is listed before it is asked for, as each address is a lookup", async () => {
+  const window = await openExplorer(browser, shown.url);
+  await window.open("/search?query=tags%3Aworm");
+  expect(await window.page.locator("[data-page]").count()).toBe(0);
+  await window.page.getByRole("button", { name: /^List the first 25/ }).click();
+  await window.page.locator("[data-page] tbody tr").waitFor();
+  expect(await window.page.locator("[data-page] tbody th").allTextContents()).toEqual([NOISE]);
+  expect(window.faults).toEqual([]);
+  await window.close();
+});
+
+test("all matches are saved as CSV and as NDJSON", async () => {
+  const { page, open } = ours;
+  await open("/search?query=tags%3Ascanner");
+  for (const format of ["CSV", "NDJSON"]) {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: `Download all as ${format}` }).click(),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(Buffer.from(chunk));
+    const lines = Buffer.concat(chunks).toString().trimEnd().split(/\r?\n/);
+    expect(lines).toHaveLength(CROWD + 1 + (format === "CSV" ? 1 : 0));
+    expect(lines.at(-1)).toContain("45.1.");
+  }
+});
