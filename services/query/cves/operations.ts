@@ -106,15 +106,15 @@ const COUNTS =
   "Counts are those of the global dataset in the last 1, 10 and 30 days, in whole hours up to the current one, as far as " +
   "the caller's plan reaches. Does not count as a lookup.";
 
-/** `GET /v1/cve/{id}`: who tries to exploit a CVE. */
+/** `GET /v1/cve/{cve}`: who tries to exploit a CVE. */
 export const getCve = defineOperation({
   id: "getCve",
   method: "GET",
-  path: "/v1/cve/{id}",
+  path: "/v1/cve/{cve}",
   group: "CVEs",
   summary: "How many addresses tried to exploit a CVE",
   description: `Known are the CVEs that a tag names. ${COUNTS}`,
-  pathParameters: { id: CVE },
+  pathParameters: { cve: CVE },
   queryParameters: [],
   success: { status: 200, description: "What is known of the CVE.", schema: cveSchema, example: EXAMPLE_CVE },
   errorResponses: {

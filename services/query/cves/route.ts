@@ -24,7 +24,7 @@ export type CveDeps = LookupDeps & {
 export function registerCves(app: FastifyInstance, deps: CveDeps): void {
   registerOperation(app, getCve, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);
-    const id = readPath(request.params.id, CVE);
+    const id = readPath(request.params.cve, CVE);
     const [cve] = await app.admission.run(request, CVE_COST, signal, () => readCves([id], caller, deps, signal));
     if (cve === undefined) throw new HttpError(404, "CVE not found");
     return cve;

@@ -15,14 +15,12 @@ export function formatPosition({ at, tie }: Position): string {
   return `${at}-${tie}`;
 }
 
-const POSITION = /^(?<at>\d{1,13})-(?<tie>[0-9a-f]{16})$/;
-
 /** Parses what {@link formatPosition} made. An empty text counts as left out. */
 export const positionSchema = z
   .string()
-  .refine((text) => text === "" || POSITION.test(text))
+  .regex(/^(?:\d{1,13}-[0-9a-f]{16})?$/)
   .optional()
   .transform((text): Position | undefined => {
-    const { at, tie } = POSITION.exec(text ?? "")?.groups ?? {};
+    const [at, tie] = text?.split("-") ?? [];
     return at === undefined || tie === undefined ? undefined : { at: Number(at), tie };
   });

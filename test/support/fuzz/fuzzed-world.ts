@@ -118,7 +118,7 @@ const KNOWN_TEXTS = {
   slug: fc.constantFrom("worm", "nothing"),
   // The description leaves the content of a sensor's record open: most requests send observations.
   format: fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter"),
-  cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094"),
+  cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094", "CVE-1999-0001"),
   query: fc.constantFrom("tags:worm", "NOT port:22", "last_seen:90d (country:DE OR path:/*)", "classification:benign"),
   exclude: fc.constantFrom("tags", "metadata.asn,raw_data", ""),
   // A token is of one search alone.
@@ -130,6 +130,7 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
   const address = fc.oneof(routableAddress, wildAddress, wildText, fc.constantFrom(NOISE, RIOT));
   return {
     ips: fc.array(address, { minLength: 1, maxLength: 12 }),
+    cves: fc.array(fc.oneof(fc.constant("CVE-2024-3094"), wildText), { minLength: 1, maxLength: 5 }),
     source_ip: fc.oneof({ weight: 6, arbitrary: routableAddress }, { weight: 1, arbitrary: wildAddress }),
     // Within the retention and some days beyond; a few from tomorrow.
     observed_at: fc.integer({ min: -1, max: 110 }).map((days) => new Date(now - days * 86_400_000).toISOString()),
