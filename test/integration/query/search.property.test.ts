@@ -27,6 +27,8 @@ const WORKSPACE = "team";
 const SCOPES = makeScopes([WORKSPACE, "others"]);
 const QUERIES = atVolume(20, 100);
 const OBSERVATIONS = atVolume(700, 4_000);
+/** A query has up to some dozens of conditions. */
+const TIMEOUT_MS = 600_000;
 const ACTOR = "Operator of census";
 
 const TAGS = [
@@ -170,10 +172,11 @@ async function expectPages(parameters: Record<string, string>, key: string, expe
   expect(listed).toEqual(inOrder.slice(0, listed.length));
 }
 
-test("random queries find the oracle's addresses, in all scopes and days", () =>
-  expectAnswers(seeded(1), QUERIES, seen));
+test("random queries find the oracle's addresses, in all scopes and days", { timeout: TIMEOUT_MS }, () =>
+  expectAnswers(seeded(1), QUERIES, seen),
+);
 
-test("after observations are removed, they find what is left", async () => {
+test("after observations are removed, they find what is left", { timeout: TIMEOUT_MS }, async () => {
   const sensor = "roaming";
   await removeObservations(world.client, { sensors: [sensor] });
   await expectAnswers(
