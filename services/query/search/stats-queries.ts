@@ -3,7 +3,7 @@ import { ADDRESS_NETWORKS, ADDRESS_TAGS } from "@noisefloor/clickhouse/client/ta
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { inScopes } from "../scope-sql.ts";
-import type { CompiledSearch } from "./compile.ts";
+import type { CompiledSearch } from "../search-sets/compile.ts";
 import { searchParams } from "./queries.ts";
 
 /** What the addresses of a search are counted by: SQL for the value as a text, and which values are none. */

@@ -6,12 +6,12 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
+import type { SetQuery } from "../search-sets/address-set.ts";
+import { actors, classified } from "../search-sets/resolve-query.ts";
 import { classification, count, NOT_ENTITLED, none, uuid } from "../wire.ts";
-import type { SetQuery } from "./address-set.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { searchCount } from "./queries.ts";
-import { actors, classified } from "./resolve-query.ts";
 import { describeAsked, paramsOf, type SearchDeps } from "./route.ts";
 import { type CountedBy, countByValue } from "./stats-queries.ts";
 
