@@ -9,13 +9,9 @@ import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
 import { readScopes } from "../parameters.ts";
-import { readScopes } from "../scopes.ts";
 import { and, type SetQuery } from "../search-sets/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../search-sets/compile.ts";
 import { type Names, resolveQuery } from "../search-sets/resolve-query.ts";
-import { and, type SetQuery } from "./address-set.ts";
-import { type CompiledSearch, compileSearch } from "./compile.ts";
-import { type Names, resolveQuery } from "./resolve-query.ts";
 
 export const QUERY: Parameter<string> = {
   name: "query",

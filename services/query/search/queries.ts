@@ -5,8 +5,6 @@ import { numberColumn } from "../activity/queries.ts";
 import { allRows } from "../all-rows.ts";
 import { inScopes, scopesParam } from "../scope-sql.ts";
 import type { CompiledSearch } from "../search-sets/compile.ts";
-import { allRows } from "../shard-sql.ts";
-import type { CompiledSearch } from "./compile.ts";
 
 /** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
 export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
