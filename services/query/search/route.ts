@@ -34,7 +34,6 @@ export const paramsOf = ({ compiled, scopes, from }: AskedSearch) => ({ ...compi
 type Counted = { readonly count: number; readonly matching: number };
 
 export function registerSearch(app: FastifyInstance, deps: SearchDeps): void {
-  const shareCount = createSharedAnswers<Counted>(app);
   const readCount = async (asked: AskedSearch, signal: AbortSignal): Promise<Counted> => {
     if (asked.scopes.length === 0) return { count: 0, matching: 0 };
     const query = searchCount(asked.compiled);
@@ -43,9 +42,9 @@ export function registerSearch(app: FastifyInstance, deps: SearchDeps): void {
 
   registerOperation(app, countSearch, async (request, reply, { signal }) => {
     const asked = await readSearch(request, deps);
-    const key = JSON.stringify([asked.compiled.sql, paramsOf(asked)]);
-    const question = { request, key, cost: searchCost(asked) };
-    const { count, matching } = await shareCount(question, signal, (shared) => readCount(asked, shared));
+    const { count, matching } = await app.admission.run(request, searchCost(asked), signal, () =>
+      readCount(asked, signal),
+    );
     return { ...describeAsked(asked, matching > count, reply), count };
   });
 
