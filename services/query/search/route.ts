@@ -9,7 +9,6 @@ import { REQUEST_METADATA, toFullContext, toQuickContext } from "../address/resp
 import type { Authenticate } from "../auth.ts";
 import { bulkCost } from "../costs.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
-import { createSharedAnswers } from "../shared-answers.ts";
 import { type AskedSearch, readSearch, searchCost } from "./asked.ts";
 import { EXCLUDE, withoutMembers } from "./exclude.ts";
 import { countSearch, QUICK, SCROLL, SIZE, search, searchIps, searchMetadata } from "./operations.ts";
