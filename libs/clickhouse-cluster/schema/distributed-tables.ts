@@ -1,3 +1,4 @@
+import { readTableNames } from "@noisefloor/clickhouse/backup/backup.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { identifier } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
@@ -28,7 +29,9 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
     for (const name of RETIRED_TABLES) {
       await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
     }
-    for (const source of [...SPREAD_TABLES, ...ROW_VIEWS]) await distribute(source);
+    // Migrations of another version may make fewer tables.
+    const present = await readTableNames(client, database);
+    for (const source of [...SPREAD_TABLES, ...ROW_VIEWS]) if (present.has(source)) await distribute(source);
     for (const name of REFERENCE_VIEWS) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
     for (const name of COUNT_VIEWS) {
       await distribute(name, perShardName(name));

@@ -7,7 +7,7 @@ import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 import { createDashboardViews } from "./dashboard-views.ts";
-import { ADOPTION, labelOf, matchesPredecessor, PREDECESSOR } from "./predecessor.ts";
+import { ADOPTION, labelOf, matchesPredecessor, PREDECESSOR, PREDECESSOR_VERSION } from "./predecessor.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
 
 /** One numbered file of idempotent statements, so that one that was applied in part can be applied again. */
@@ -77,7 +77,9 @@ type AppliedSchema = {
  */
 export async function readApplied(client: ClickHouseClient, migrations: readonly Migration[]): Promise<AppliedSchema> {
   const rows = await run(client, appliedMigrations, {});
-  if (matchesPredecessor(rows)) return { applied: migrations, isOfPredecessor: true };
+  if (matchesPredecessor(rows)) {
+    return { applied: migrations.filter(({ version }) => version <= PREDECESSOR_VERSION), isOfPredecessor: true };
+  }
   const applied = new Map(rows.map((row) => [row.version, row]));
   assertNoDrift(migrations, applied);
   return { applied: migrations.filter(({ version }) => applied.has(version)), isOfPredecessor: false };

@@ -5,6 +5,8 @@ type AppliedRow = { readonly version: number; readonly name: string; readonly ch
 
 /** The last commit that spread the same tables over 40 migrations. */
 export const PREDECESSOR = "364d0e69";
+/** Our migrations up to this one make the tables that it had. */
+export const PREDECESSOR_VERSION = 12;
 /** SHA-256 of the names and checksums of those. */
 const DIGEST = "8a96c0cf1bc04efe11bbca83415bbc0240f5c9356ec1fa8b83cb46d8e88d7533";
 

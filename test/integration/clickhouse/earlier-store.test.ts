@@ -3,7 +3,7 @@ import { backUpDatabase } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
+import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import { type BackupServer, restoreWorld, startBackupServer } from "../../suppor
 import { commandOver } from "../../support/worlds/commands.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { makeEarlierStore } from "../../support/worlds/earlier-store.ts";
-import { storeContents } from "../../support/worlds/store-contents.ts";
+import { contentOf, storeContents } from "../../support/worlds/store-contents.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const TAGS = [makeTag("worm", "malicious"), makeTag("crawler", "benign"), makeTag("scanner", "unknown")];
@@ -86,10 +86,15 @@ test.each([
     expect(await migrateStore(world.connection, MIGRATIONS)).toEqual(migrations);
     expect(await migrateStore(world.connection, MIGRATIONS)).toEqual([]);
     await (await openPreparedStore(settings)).close();
-    expect(await storeContents(world.client)).toEqual(before);
+    expect(await storeContents(world.client)).toMatchObject(before);
     expect(await schemasOf(world)).toEqual(newSchemas);
 
     await world.store(EVENTS.slice(last).map(toWire));
+    const fresh = await openWorld(at());
+    await fresh.addTags(TAGS);
+    await fresh.store(EVENTS.map(toWire));
+    const valuesIn = (one: World) => contentOf(one.client, "address_values");
+    expect(await valuesIn(world)).toEqual(await valuesIn(fresh));
     await assertAsOracle(world, key);
   },
   120_000,
@@ -97,7 +102,9 @@ test.each([
 
 test("a backup of the version before is restored, with its retention, and answers the same", async () => {
   const { world, key } = await openEarlier(server.connection);
-  await applyRetention(world.client, 90);
+  await world.client.command({
+    query: "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(90)",
+  });
   const path = server.place("earlier");
   const { database } = world.connection;
   await backUpDatabase(world.client, database, { kind: "file", path }, { signal: new AbortController().signal });
