@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeApp, silent } from "../support/worlds/http.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/worlds/world.ts";
 
-const worm = makeTag("worm", "malicious");
+const worm = makeTag("worm", "malicious", { cves: ["CVE-2026-0001"] });
 let world: World;
 beforeAll(async () => {
   world = await createWorld(Date.now);
@@ -32,6 +32,11 @@ const PATHS = [
   "/v3/noise/ips/45.0.0.1/interaction",
   "/v3/noise/ips/45.0.0.1/observations",
   NETWORK,
+  "/v3/gnql?query=port:22",
+  "/v3/gnql/count?query=port:22",
+  "/v3/gnql/ips?query=port:22",
+  "/v3/gnql/stats?query=port:22",
+  "/v1/cve/CVE-2026-0001",
   "/v2/noise/quick/45.0.0.1",
   "/v2/noise/context/45.0.0.1",
   "/v2/riot/45.0.0.1",
