@@ -106,7 +106,7 @@ test("every answer is JSON by its Content-Type and by its body, errors too", asy
 });
 
 test("an unknown path is 404 and a known one with another method 405, each with a message", async () => {
-  for (const path of ["/v3", "/v3/tag", "/v3/community", "/v1/nothing", "/v3/gnql"]) {
+  for (const path of ["/v3", "/v3/tag", "/v3/community", "/v1/nothing", "/v3/gnql/nothing"]) {
     const answer = await fetch(world.url + path);
     expect([path, answer.status, await answer.json()]).toEqual([path, 404, { message: expect.any(String) }]);
   }
