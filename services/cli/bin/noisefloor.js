@@ -1,6 +1,9 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --initial-old-space-size=128
 import { pathToFileURL } from "node:url";
 import { ensureBuilt } from "../../../infra/build.mjs";
+
+// With V8's default, a few megabytes of arrays make it look through all old memory: once per question for tag activity.
+// Only a flag of the command sets this.
 
 // Signals do not end the first process of a container by default. These handlers do, until a command sets its own.
 process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(143));

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +10,10 @@ import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
 
 export const BINARY = fileURLToPath(new URL("../../../services/cli/bin/noisefloor.js", import.meta.url));
+
+const [FIRST_LINE = ""] = readFileSync(BINARY, "utf8").split("\n", 1);
+/** What the command gives Node, and so does everything that starts the service. */
+export const NODE_FLAGS = FIRST_LINE.split(" ").filter((part) => part.startsWith("--"));
 
 /** Characters of standard error that are kept, the last ones: a service under load logs gigabytes. */
 const MAX_ERRORS = 1_000_000;
@@ -38,7 +43,7 @@ export async function openCommandLine(): Promise<CommandLine> {
   };
   process.once("exit", killAll);
   const run: CommandLine["run"] = (args, env = {}) => {
-    const child = spawn(process.execPath, [BINARY, ...args], {
+    const child = spawn(process.execPath, [...NODE_FLAGS, BINARY, ...args], {
       env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
