@@ -30,7 +30,7 @@ export function createSharedRuns<T>() {
     const leave = () => {
       run.callers--;
       if (run.callers > 0) return;
-      // Its result will be an error: nobody may join it any more.
+      // Its result will be an error: later requests must start their own.
       remove(key, run);
       run.abort.abort(signal.reason);
     };

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -42,7 +42,7 @@ test("while /metrics is open, it names no sensor and no key of personal data", {
     ...{ hour: Math.floor(Date.now() / 3_600_000) * 3_600_000, source: "http", isRest: false, format: "" },
     ...{ outcome: "accepted", process: "11111111-1111-4111-8111-111111111111", records: 50, lastAt: Date.now() },
   };
-  await writeActivity(world.client, [
+  await writeSensorCounts(world.client, [
     { ...sent, keyId: "", workspaceId: "", sensorId: "of-all" },
     { ...sent, keyId: "key-of-team", workspaceId: "team", sensorId: "of-a-team" },
   ]);

@@ -14,7 +14,7 @@ const FIRST = Buffer.concat([
 ]);
 const SECOND = Buffer.concat([Buffer.from([1, 1]), column("bits", "UInt128", [...Array(15).fill(0), 1])]);
 
-/** The blocks of a response that comes in pieces of so many bytes. */
+/** The blocks of a response that arrives in pieces of a size in bytes. */
 async function read(response: Buffer, size = response.length): Promise<readonly NumberBlock[]> {
   async function* pieces() {
     for (let at = 0; at < response.length; at += size) yield response.subarray(at, at + size);

@@ -7,7 +7,7 @@ const SHARE = 0.6;
 const SHARE_BELOW_2_GIB = 0.45;
 /** Less does not hold the tables of a store. */
 const LEAST_BYTES = 160 * MEBIBYTE;
-/** Below this, background work and queries give up speed for memory. */
+/** With less memory, background work and queries are slower and take less of it. */
 const SMALL_BYTES = 384 * MEBIBYTE;
 
 /** Bytes that the embedded server may allocate unless a setting says otherwise. */

@@ -1,7 +1,7 @@
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
-import { isShownActivity } from "./sensor-activity-rows.ts";
+import { isShownActivity } from "./sensor-count-rows.ts";
 
 /** A view that the user for dashboards reads instead of tables. It holds nothing. */
 type DashboardView = {

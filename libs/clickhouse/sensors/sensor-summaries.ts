@@ -1,8 +1,8 @@
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
 import { readSensorKeys, type SensorKey } from "../access/sensor-keys.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { SIMULATION } from "../schema/sensor-activity-rows.ts";
-import { readSensorActivity, type SensorActivity } from "./sensor-activity.ts";
+import { SIMULATION } from "../schema/sensor-count-rows.ts";
+import { readSensorCounts, type SensorCounts } from "./sensor-counts.ts";
 
 export type Counts = {
   readonly accepted: number;
@@ -13,10 +13,7 @@ export type Counts = {
 };
 
 /** What one sensor sent by one way and with one key in the last 7 days. */
-export type SensorSummary = Pick<
-  SensorActivity,
-  "source" | "keyId" | "sensorId" | "isRest" | "lastSeen" | "formats"
-> & {
+export type SensorSummary = Pick<SensorCounts, "source" | "keyId" | "sensorId" | "isRest" | "lastSeen" | "formats"> & {
   /** Undefined for keys of the settings, and without a key. */
   readonly key: SensorKey | undefined;
   /** Whether files were replayed rather than sent by the sensor, whose state they say nothing about. */
@@ -40,16 +37,12 @@ export async function readSensorSummaries(
   now: number,
   workspaces?: readonly string[],
 ): Promise<SensorSummary[]> {
-  const [activity, keys] = await Promise.all([readSensorActivity(client, now, workspaces), readSensorKeys(client)]);
+  const [activity, keys] = await Promise.all([readSensorCounts(client, now, workspaces), readSensorKeys(client)]);
   return summarize(activity, keys, now);
 }
 
 /** @param keys all that were ever made. @param now milliseconds since 1970 UTC. */
-export function summarize(
-  activity: readonly SensorActivity[],
-  keys: readonly SensorKey[],
-  now: number,
-): SensorSummary[] {
+export function summarize(activity: readonly SensorCounts[], keys: readonly SensorKey[], now: number): SensorSummary[] {
   const keysById = new Map(keys.map((key) => [key.keyId, key]));
   return activity.map((one) => {
     const { source, keyId, sensorId, isRest, lastSeen, formats } = one;

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS, OWN_DATABASE, SENSOR_ACTIVITY } from "../client/table-names.ts";
-import { SIMULATION } from "../schema/sensor-activity-rows.ts";
+import { SIMULATION } from "../schema/sensor-count-rows.ts";
 
 const size = defineQuery({
   name: "store-size",

@@ -161,7 +161,7 @@ function texts(kind: TextKind, value: ValueTree, note: Note): Condition {
   return { type: "equals", field: kind.field, text };
 }
 
-/** Letters and digits, with their combining marks. */
+/** Matches a word: letters, digits and combining marks. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
 /** The words of a text in lower case. */

@@ -9,7 +9,7 @@ export type TextMatch =
   | { readonly type: "words"; readonly words: readonly string[] }
   | { readonly type: "matches"; readonly pattern: Pattern };
 
-/** Whether a value, in any case, is what a condition asks for. An empty value is none, and never is. */
+/** Whether a value, in any case, is what a condition asks for. An empty value matches nothing. */
 export function matchesText(match: TextMatch, value: string): boolean {
   if (value === "") return false;
   switch (match.type) {
@@ -24,7 +24,7 @@ export function matchesText(match: TextMatch, value: string): boolean {
   }
 }
 
-/** Whether some words stand in a text one after the other. */
+/** Whether some words stand in a text in their order, with nothing between them but separators. */
 function hasWords(text: readonly string[], wanted: readonly string[]): boolean {
   return text.some((_, start) => wanted.every((word, index) => text[start + index] === word));
 }

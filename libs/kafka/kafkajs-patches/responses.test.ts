@@ -24,7 +24,7 @@ function makeConnection() {
   return { connection, received };
 }
 
-/** A response of so many bytes, each of which tells where it is. */
+/** A response of a size in bytes, each of which is the number of its position. */
 function responseOf(correlationId: number, length: number) {
   const payload = Buffer.from(Uint8Array.from({ length }, (_, at) => (at * 31 + (at >> 8) + correlationId) & 255));
   const head = Buffer.alloc(8);

@@ -1,6 +1,6 @@
 import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readKeysSeen } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { readKeysSeen } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import {
   type Counts,
   nameOf,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ActivityRow } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import type { ActivityRow } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import type { PublishRight, Sender } from "@noisefloor/domain/access/publishing.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { sumOf } from "../formats/ignored.ts";

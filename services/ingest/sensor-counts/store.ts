@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Logger } from "pino";
 import type { SensorCounter } from "./counter.ts";
@@ -36,7 +36,7 @@ export function storeSensorCounts(
     try {
       // Copies: an entry grows on while its insert runs.
       const rows = taken.map((entry) => ({ ...entry }));
-      for (const chunk of chunksOf(rows, () => 0, PER_INSERT)) await writeActivity(client, chunk);
+      for (const chunk of chunksOf(rows, () => 0, PER_INSERT)) await writeSensorCounts(client, chunk);
       isFailing = false;
     } catch (error) {
       counter.giveBack(taken);

@@ -122,6 +122,12 @@ const SEVERITY = "{severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)]
 const MAX_INDEXED_ADDRESSES = 1_000;
 const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
 
+/** SQL to join to a table `address` with the columns `one` and `number`: those up to `actor.last` are of an actor. */
+export const JOIN_ACTORS = `ASOF LEFT JOIN (
+        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first`;
+
 /**
  * SQL: how many addresses have each severity.
  * @param worst SQL of distinct addresses, each as a `number` with its `worst` severity.
@@ -132,10 +138,7 @@ export function countPerSeverity(worst: string, benign: number): string {
     SELECT severity, count() AS addresses FROM (
       SELECT if(address.number <= actor.last, ${benign}, address.worst) AS severity
       FROM (SELECT 1 AS one, number, worst FROM (${worst})) AS address
-      ASOF LEFT JOIN (
-        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
-      ) AS actor ON actor.one = address.one AND address.number >= actor.first
+      ${JOIN_ACTORS}
     ) GROUP BY severity`;
 }
 

@@ -64,16 +64,8 @@ const cveSchema = z
   .meta({ id: "Cve" });
 export type Cve = z.input<typeof cveSchema>;
 
-const EXAMPLE_CVE: Cve = {
-  id: "CVE-2021-44228",
-  details: {
-    vulnerability_name: "Apache Log4j RCE Attempt",
-    vulnerability_description: "Sends a JNDI lookup.",
-    cve_cvss_score: 0,
-    product: "",
-    vendor: "",
-    published_to_nist_nvd: false,
-  },
+/** What other sources would tell of a CVE. */
+export const NOT_KNOWN = {
   timeline: {
     cve_published_date: "",
     cve_last_updated_date: "",
@@ -91,6 +83,19 @@ const EXAMPLE_CVE: Cve = {
     number_of_threat_actors_exploiting_vulnerability: 0,
     number_of_botnets_exploiting_vulnerability: 0,
   },
+} as const satisfies Partial<Cve>;
+
+const EXAMPLE_CVE: Cve = {
+  id: "CVE-2021-44228",
+  details: {
+    vulnerability_name: "Apache Log4j RCE Attempt",
+    vulnerability_description: "Sends a JNDI lookup.",
+    cve_cvss_score: 0,
+    product: "",
+    vendor: "",
+    published_to_nist_nvd: false,
+  },
+  ...NOT_KNOWN,
   exploitation_activity: {
     activity_seen: true,
     benign_ip_count_1d: 1,

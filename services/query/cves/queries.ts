@@ -1,6 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { NETWORK_GENERATIONS, NETWORK_RANGES, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
+import { JOIN_ACTORS } from "../activity/classification.ts";
 import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";
 import { scopesParam } from "../scope-sql.ts";
 
@@ -30,10 +31,7 @@ export const countPerCve = defineQuery({
         bitAnd(hours, {masks30d:Array(UInt64)}[${BLOCK}]) != 0 AS in_30d
       FROM ${TAG_ADDRESSES} WHERE series IN (${SERIES}) AND ${IN_BLOCKS_OF_HOURS}
     ) AS address
-    ASOF LEFT JOIN (
-      SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
-      WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
-    ) AS actor ON actor.one = address.one AND address.number >= actor.first
+    ${JOIN_ACTORS}
     GROUP BY cve, is_actor`,
   combine: (results) => `SELECT cve, is_actor, sum(result.ips_1d) AS ips_1d, sum(result.ips_10d) AS ips_10d,
         sum(result.ips_30d) AS ips_30d

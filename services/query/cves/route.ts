@@ -13,7 +13,7 @@ import { blocksOf } from "../address-sets/hour-blocks.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
 import { CVE_COST } from "../costs.ts";
 import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
-import { CVE, CVE_ID, type Cve, getCve, getCves, MAX_CVES, WRONG_BODY } from "./operations.ts";
+import { CVE, CVE_ID, type Cve, getCve, getCves, MAX_CVES, NOT_KNOWN, WRONG_BODY } from "./operations.ts";
 import { countPerCve } from "./queries.ts";
 
 export type CveDeps = LookupDeps & {
@@ -113,23 +113,7 @@ function toCve(
       vendor: "",
       published_to_nist_nvd: false,
     },
-    timeline: {
-      cve_published_date: "",
-      cve_last_updated_date: "",
-      first_known_published_date: "",
-      cisa_kev_date_added: "",
-    },
-    exploitation_details: {
-      attack_vector: "",
-      exploit_found: false,
-      exploitation_registered_in_kev: false,
-      epss_score: 0,
-    },
-    exploitation_stats: {
-      number_of_available_exploits: 0,
-      number_of_threat_actors_exploiting_vulnerability: 0,
-      number_of_botnets_exploiting_vulnerability: 0,
-    },
+    ...NOT_KNOWN,
     exploitation_activity: {
       activity_seen: benign.ips_30d + threat.ips_30d > 0,
       benign_ip_count_1d: benign.ips_1d,

@@ -237,13 +237,15 @@ function services(isLevel: (trustLevel: string) => boolean, { networks: { lists 
   return set({ type: "listed", kind: "service", lists: found.length === lists.service.size ? "any" : found.sort() });
 }
 
-const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-/** Every code that an observation may have, assigned or not. */
-const CODES = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
+const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+/** Every two-letter country code that an observation may have, assigned or not. */
+const COUNTRY_CODES = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
 
 /** @param hasNames whether the English names count as well as the codes. */
 function countries(match: TextMatch, hasNames: boolean): SetQuery {
   if (match.type === "exists") return set({ type: "country", codes: "any" });
-  const codes = CODES.filter((code) => matchesText(match, code) || (hasNames && matchesText(match, countryName(code))));
+  const codes = COUNTRY_CODES.filter(
+    (code) => matchesText(match, code) || (hasNames && matchesText(match, countryName(code))),
+  );
   return codes.length === 0 ? NONE : set({ type: "country", codes });
 }

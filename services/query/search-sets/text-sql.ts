@@ -24,7 +24,7 @@ export function textSql(text: string, match: SetMatch, bind: Bind): string {
 
 const NO_WORD = String.raw`[^\pL\pM\pN]`;
 
-/** RE2: words, which are letters and digits, one after the other. */
+/** A regular expression of RE2 that matches words, made of letters and digits, in their order. */
 const wordsPattern = (words: readonly string[]) => `(?:^|${NO_WORD})${words.join(`${NO_WORD}+`)}(?:$|${NO_WORD})`;
 
 const WILDCARDS = { "*": "%", "?": "_" } as const;

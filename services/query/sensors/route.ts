@@ -1,7 +1,7 @@
 import { allSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
-import { activityParams, sensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { sensorCountsParams, sensorCountsQuery } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
@@ -35,7 +35,7 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
     const sensors = await readAll(question, signal, async (shared) => {
       const at = now();
       const [activity, keys] = await Promise.all([
-        read(sensorActivity, activityParams(at, workspaces), shared),
+        read(sensorCountsQuery, sensorCountsParams(at, workspaces), shared),
         read(allSensorKeys, {}, shared),
       ]);
       return summarize(activity, keys, at);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -165,11 +165,11 @@ describe.each(KINDS)("on a %s server", (kind) => {
       });
     const rows = sensorRows(["", SHOWN]);
     // Counts grow, and the largest of a process is its count.
-    await writeActivity(
+    await writeSensorCounts(
       world.client,
       rows.map((row) => ({ ...row, records: 1 })),
     );
-    await writeActivity(world.client, [...rows, ...sensorRows(["other"], { keyId: "key-of-other" })]);
+    await writeSensorCounts(world.client, [...rows, ...sensorRows(["other"], { keyId: "key-of-other" })]);
     const bad = Array.from({ length: 3 }, () => ({ ...wire[0], source_ip: "10.0.0.1" }));
     const { rejected } = await world.store([...bad, { ...wire[0], observed_at: "yesterday" }]);
     for (const { rejection } of rejected) deadReasons.push(rejection.reason);

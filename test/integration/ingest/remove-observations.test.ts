@@ -7,7 +7,7 @@ import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
-import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { readSensorSummaries } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
@@ -258,7 +258,7 @@ test("the counts of a wrong sensor name go with its observations, those of other
     ...{ hour, source: "file", keyId: "", workspaceId: "", sensorId, isRest: false, format: "cowrie" },
     ...{ outcome: "accepted", process: "11111111-1111-4111-8111-111111111111", records: 1, lastAt: NOW },
   });
-  await writeActivity(world.client, ["wrong", "right"].map(counts));
+  await writeSensorCounts(world.client, ["wrong", "right"].map(counts));
   await world.store(["wrong", "right"].map((sensor_id) => observation("45.0.0.1", NOW - DAY, { sensor_id })));
   await world.store([observation("45.0.0.1", NOW - 9 * DAY, { sensor_id: "right" })]);
   const named = async () => (await readSensorSummaries(world.client, NOW)).map(({ sensorId }) => sensorId).toSorted();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { run } from "@noisefloor/clickhouse/client/query.ts";
-import { readSensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { readSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observationLine as line } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -88,7 +88,7 @@ test("of an old log, what is older than the retention is counted as such and mak
   expect((await replayCommand([file], {})).failure).toBe(
     "no record was accepted: they are older than the retention; --shift-to now moves all times to the present",
   );
-  const counted = (await readSensorActivity(world.client, Date.now())).map(({ week }) => week);
+  const counted = (await readSensorCounts(world.client, Date.now())).map(({ week }) => week);
   expect(Object.assign({}, ...counted)).toEqual({ accepted: 1, "not-json": 1, ignored: 10_503 });
 });
 

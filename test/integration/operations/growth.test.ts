@@ -1,7 +1,7 @@
 import { SENSOR_PREFIX } from "@noisefloor/cli/simulation/fleet.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/observations/observations.ts";
-import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { readDailyObservations } from "@noisefloor/clickhouse/storage/growth.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -30,7 +30,7 @@ async function store({ sensor, seen, received, count }: Seen) {
 
 /** What a service counts: it takes each record in, also one that is stored already. */
 const accept = (source: string, at: number, records: number) =>
-  writeActivity(world.client, [
+  writeSensorCounts(world.client, [
     {
       ...{ hour: floorToHour(at), source, keyId: "", workspaceId: "", sensorId: "tap", isRest: false },
       ...{ format: "observations", outcome: "accepted", process: crypto.randomUUID(), records, lastAt: at },

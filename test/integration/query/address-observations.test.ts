@@ -161,7 +161,7 @@ test("large observations make short pages, and all of them are listed", async ()
   expect(listed).toBe(200);
 });
 
-test("an address that was never seen has none, and a cursor that is none is an error", async () => {
+test("an address that was never seen has no observations, and a malformed cursor is an error", async () => {
   expect(await world.get("/v3/noise/ips/45.9.9.9/observations")).toEqual({
     status: 200,
     body: { ip: "45.9.9.9", observations: [], cursor: "" },

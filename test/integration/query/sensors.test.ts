@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
-import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 import type { Dataset } from "@noisefloor/domain/access/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
@@ -40,7 +40,7 @@ beforeAll(async () => {
     await writeSensorKey(world.client, { ...key, isRevoked: false }, NOW);
   }
   rows = makeRows(seeded(1));
-  await writeActivity(world.client, rows);
+  await writeSensorCounts(world.client, rows);
 });
 afterAll(() => world.close());
 

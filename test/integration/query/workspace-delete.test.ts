@@ -4,7 +4,7 @@ import { readSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
-import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openSensorKeyWorld, type SensorKeyWorld, TEAM_A, TEAM_B } from "../../support/intake/sensor-key-world.ts";
@@ -55,7 +55,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
   const sent = { source: "kafka", keyId: "", sensorId: "tap", isRest: false, format: "", outcome: "accepted" };
   const counted = { ...sent, process: "11111111-1111-4111-8111-111111111111", records: 1 };
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
-  await writeActivity(
+  await writeSensorCounts(
     client,
     [TEAM_A, TEAM_B].map(({ workspaceId }) => ({ ...counted, hour, workspaceId, lastAt: hour })),
   );

@@ -1,5 +1,5 @@
 import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
-import { writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
@@ -76,7 +76,7 @@ export async function openExplorerWorld(): Promise<ExplorerWorld> {
   const hour = Math.floor(NOW / 3_600_000) * 3_600_000;
   const sent = { hour, source: "kafka", keyId: "", workspaceId: "", sensorId: `tap ${SCRIPT}`, isRest: false };
   const counted = { ...sent, format: "cowrie", process: "11111111-1111-4111-8111-111111111111", lastAt: hour };
-  await writeActivity(world.client, [
+  await writeSensorCounts(world.client, [
     { ...counted, outcome: "accepted", records: 1_500 },
     { ...counted, outcome: "not-json", records: 500 },
   ]);

@@ -1,4 +1,4 @@
-import type { SensorActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import type { SensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import type { ReplicaReport } from "@noisefloor/clickhouse-cluster/client/report.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
@@ -16,7 +16,7 @@ const NOW = Date.parse("2026-11-20T03:00:00Z");
 const HOUR = 3_600_000;
 const GIB = 1024 ** 3;
 
-const activity = (members: Partial<SensorActivity> = {}): SensorActivity => ({
+const activity = (members: Partial<SensorCounts> = {}): SensorCounts => ({
   ...{ source: "http", keyId: "k1", sensorId: "cellar", isRest: false, lastSeen: NOW - 60_000, formats: ["cowrie"] },
   ...{ today: { accepted: 100 }, week: { accepted: 700 }, recent: { accepted: 40 }, acceptedDay: 100 },
   ...{ activeHours: 168, longestPause: 1, ...members },
@@ -254,7 +254,7 @@ test("the growth is what the stored observations take, and a disk that is full a
 test("a replay blames no sensor: neither for its silence, nor for old times or what is rejected", () => {
   const replayed = { keyId: "", lastSeen: NOW - 50 * HOUR, recent: { accepted: 1, "in-the-future": 500 } };
   const today = { accepted: 1, "in-the-future": 500 };
-  const sensors = (...more: SensorActivity[]) => ({ sensors: { value: summarize(more, [], NOW) } });
+  const sensors = (...more: SensorCounts[]) => ({ sensors: { value: summarize(more, [], NOW) } });
   const deadLetters = { value: [{ reason: "in-the-future", records: 500, replayed: 500 }] };
   const file = activity({ source: "file", ...replayed, today });
   expect(faults(facts({}, { ...sensors(file), deadLetters }))).toEqual([]);

@@ -1,6 +1,6 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { countSimulated } from "@noisefloor/clickhouse/sensors/simulated-activity.ts";
+import { countSimulated } from "@noisefloor/clickhouse/sensors/simulated-counts.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";

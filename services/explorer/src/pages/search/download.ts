@@ -1,4 +1,5 @@
 import type { SearchPage } from "../../api/operations.ts";
+import { saveFile } from "../../shell/save-file.ts";
 
 export const FORMATS = ["CSV", "NDJSON"] as const;
 type Format = (typeof FORMATS)[number];
@@ -33,7 +34,7 @@ export async function downloadMatches(
   return saved;
 }
 
-export function toCsvLine({ ip, internet_scanner_intelligence: scanner }: Row): string {
+function toCsvLine({ ip, internet_scanner_intelligence: scanner }: Row): string {
   const metadata = scanner.metadata !== undefined && "asn" in scanner.metadata ? scanner.metadata : undefined;
   const fields = [
     ip,
@@ -53,13 +54,4 @@ export function toCsvLine({ ip, internet_scanner_intelligence: scanner }: Row): 
 function toCsvField(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-function saveFile(name: string, blob: Blob): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

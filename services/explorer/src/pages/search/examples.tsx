@@ -1,6 +1,6 @@
-import { BASE, searchPath } from "../../routing/paths.ts";
+import { searchPath } from "../../routing/paths.ts";
 
-const EXAMPLES = [
+export const EXAMPLES = [
   ["classification:malicious last_seen:1d", "malicious addresses seen in the last 24 hours"],
   ["tags:ssh-bruteforcer NOT country_code:CN", "who guesses SSH passwords from outside China"],
   ["port:445 protocol:tcp asn:4134", "one network's addresses that knocked at 445/tcp"],
@@ -26,8 +26,9 @@ export function Examples() {
         ))}
       </dl>
       <p class="faint">
-        Conditions beside each other must all hold; OR, NOT and parentheses combine them. The fields are described at{" "}
-        <a href={`${BASE}/docs`}>the API</a>.
+        Conditions beside each other must all hold; OR, NOT and parentheses combine them. Fields are ip, classification,
+        tags, cve, actor, organization, country, asn, port, protocol, path, useragent, hassh, ja3, ja4, first_seen,
+        last_seen and more.
       </p>
     </section>
   );

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { saveFile } from "../save-file.ts";
 
 type DownloadButtonProps = {
   /** Of the file. */
@@ -8,16 +9,9 @@ type DownloadButtonProps = {
   readonly children: ComponentChildren;
 };
 
-/** Saves a text as a file, which the page itself makes: the key is no part of any URL. */
+/** Saves a text as a file. */
 export function DownloadButton({ name, type, toText, children }: DownloadButtonProps) {
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([toText()], { type }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = name;
-    link.click();
-    URL.revokeObjectURL(url);
-  };
+  const save = () => saveFile(name, new Blob([toText()], { type }));
   return (
     <button type="button" class="quiet" onClick={save}>
       {children}

@@ -2,7 +2,7 @@ import { floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS, SENSOR_ACTIVITY } from "../client/table-names.ts";
-import { SIMULATION } from "../schema/sensor-activity-rows.ts";
+import { SIMULATION } from "../schema/sensor-count-rows.ts";
 
 /** All simulations count as one process: a row that is written again replaces the smaller count. */
 const PROCESS = "00000000-0000-0000-0000-000000000000";

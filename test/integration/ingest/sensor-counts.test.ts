@@ -1,6 +1,6 @@
 import { runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
 import { startSensorReport } from "@noisefloor/cli/serve/reports/sensor-report.ts";
-import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/sensors/sensor-activity.ts";
+import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -108,10 +108,10 @@ test("counts that are written twice count once, and the larger of two counts is 
     ...{ process: "11111111-1111-4111-8111-111111111111", records: 7, lastAt: Date.now() },
   };
   const { client } = keys.world;
-  await writeActivity(client, [row]);
-  await writeActivity(client, [row]);
-  await writeActivity(client, [{ ...row, records: 10 }]);
-  await writeActivity(client, [{ ...row, process: "22222222-2222-4222-8222-222222222222", records: 100 }]);
+  await writeSensorCounts(client, [row]);
+  await writeSensorCounts(client, [row]);
+  await writeSensorCounts(client, [{ ...row, records: 10 }]);
+  await writeSensorCounts(client, [{ ...row, process: "22222222-2222-4222-8222-222222222222", records: 100 }]);
   expect((await listed()).map(({ sensor, seven_days }) => [sensor, seven_days.accepted])).toEqual([["tap", 110]]);
 });
 
@@ -135,7 +135,7 @@ test("a sensor that falls silent is in the log once and in the metrics, whatever
       };
     }),
   );
-  await writeActivity(keys.world.client, rows);
+  await writeSensorCounts(keys.world.client, rows);
   const metrics = createMetrics();
   const warned: object[] = [];
   const log = { warn: (fields: object) => void warned.push(fields), info: silent.info.bind(silent) };
@@ -159,7 +159,7 @@ test("metrics that everyone may read name no sensor and no key of personal data,
       ...{ isRest: false, format: "", outcome: "accepted", process: "11111111-1111-4111-8111-111111111111" },
       ...{ records: 100, lastAt: lastAt - ago * HOUR, ...own },
     }));
-  await writeActivity(keys.world.client, [
+  await writeSensorCounts(keys.world.client, [
     ...rowOf("of-all"),
     ...rowOf("of-a-team", { workspaceId: "team", keyId: "key-of-team" }),
     ...rowOf("by-topic", { workspaceId: "team", source: "kafka" }),

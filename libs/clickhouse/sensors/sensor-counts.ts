@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 import { SENSOR_ACTIVITY } from "../client/table-names.ts";
-import { isShownActivity } from "../schema/sensor-activity-rows.ts";
+import { isShownActivity } from "../schema/sensor-count-rows.ts";
 
 /** A row to insert: what one process has counted so far. */
 export type ActivityRow = {
@@ -28,7 +28,7 @@ export type ActivityRow = {
 };
 
 /** Inserts counts. A row that is there already counts once, and of two the larger. */
-export async function writeActivity(client: ClickHouseClient, rows: readonly ActivityRow[]): Promise<void> {
+export async function writeSensorCounts(client: ClickHouseClient, rows: readonly ActivityRow[]): Promise<void> {
   if (rows.length === 0) return;
   await client.insert({
     table: "sensor_activity",
@@ -47,7 +47,7 @@ export async function writeActivity(client: ClickHouseClient, rows: readonly Act
 
 const countsSchema = z.record(z.string(), z.int());
 
-const activitySchema = z.object({
+const sensorCountsSchema = z.object({
   source: z.string(),
   keyId: z.string(),
   sensorId: z.string(),
@@ -66,7 +66,7 @@ const activitySchema = z.object({
   formats: z.array(z.string()),
 });
 /** What one sensor sent by one way and with one key in the last 7 days. */
-export type SensorActivity = z.infer<typeof activitySchema>;
+export type SensorCounts = z.infer<typeof sensorCountsSchema>;
 
 const IS_SHOWN = isShownActivity(
   "{workspaces:Array(String)}",
@@ -75,8 +75,8 @@ const IS_SHOWN = isShownActivity(
 );
 
 /** The inner query makes one count of those of a process. `sumMap` would leave out outcomes without records. */
-export const sensorActivity = defineQuery({
-  name: "sensor-activity",
+export const sensorCountsQuery = defineQuery({
+  name: "sensor-counts",
   sql: `SELECT source, key_id AS keyId, sensor_id AS sensorId, is_rest AS isRest,
       toUnixTimestamp64Milli(max(last)) AS lastSeen,
       sumMapIf(map(outcome, count), hour >= toDateTime({today:UInt32}, 'UTC')) AS today,
@@ -99,15 +99,18 @@ export const sensorActivity = defineQuery({
     isAll: z.boolean(),
     workspaces: z.array(z.string()),
   }),
-  row: activitySchema,
+  row: sensorCountsSchema,
 });
 
 /**
- * The parameters of {@link sensorActivity}.
+ * The parameters of {@link sensorCountsQuery}.
  * @param now milliseconds since 1970 UTC.
  * @param workspaces whose records are wanted, with an empty text for those of no workspace; left out, all are.
  */
-export function activityParams(now: number, workspaces?: readonly string[]): z.input<typeof sensorActivity.params> {
+export function sensorCountsParams(
+  now: number,
+  workspaces?: readonly string[],
+): z.input<typeof sensorCountsQuery.params> {
   const hoursAgo = (hours: number) => (Math.floor(now / HOUR_MS) - hours) * 3_600;
   return {
     today: Math.floor(now / DAY_MS) * 86_400,
@@ -119,13 +122,13 @@ export function activityParams(now: number, workspaces?: readonly string[]): z.i
   };
 }
 
-/** What every sensor sent in the last 7 days. The parameters are those of {@link activityParams}. */
-export function readSensorActivity(
+/** What every sensor sent in the last 7 days. The parameters are those of {@link sensorCountsParams}. */
+export function readSensorCounts(
   client: ClickHouseClient,
   now: number,
   workspaces?: readonly string[],
-): Promise<SensorActivity[]> {
-  return run(client, sensorActivity, activityParams(now, workspaces));
+): Promise<SensorCounts[]> {
+  return run(client, sensorCountsQuery, sensorCountsParams(now, workspaces));
 }
 
 const keysSeen = defineQuery({
