@@ -5,7 +5,7 @@ import { z } from "zod";
 import { readReplicaState } from "../replicas/replica-cache.ts";
 import { askForShards, type ClusterConnection, connectionsOf } from "./servers.ts";
 
-/** A connection to each server of a cluster by itself, shard by shard. @throws StoreError as {@link askForShards} does. */
+/** A connection to each server of a cluster, shard by shard. @throws StoreError as {@link askForShards} does. */
 export async function connectionsOfCluster(
   connection: ClusterConnection,
 ): Promise<readonly (readonly ClickHouseConnection[])[]> {

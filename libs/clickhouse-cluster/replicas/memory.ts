@@ -11,7 +11,7 @@ const STEADY_MS = 10_000;
 /** What a look says of the other replicas of a shard. */
 export type OtherReplicas = { readonly isOneComplete: boolean; readonly isOneThere: boolean };
 
-/** What a server says of itself: its state, and whether it has nothing to fetch or change. Undefined when it is silent. */
+/** What a server reports: its state, and whether it has nothing to fetch or change. Undefined without an answer. */
 export type SeenReplica = { readonly state: ReplicaState; readonly isIdle: boolean } | undefined;
 
 /**

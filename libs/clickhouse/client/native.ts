@@ -1,6 +1,6 @@
 import { IncompleteResponseError } from "./errors.ts";
 
-/** Values of a column in the order of its rows; of more than 32 bits, each as several numbers, the lowest bits first. */
+/** Values of a column by row; those of more than 32 bits as several numbers each, the lowest bits first. */
 export type NumberColumn = Uint32Array<ArrayBuffer>;
 /** A column of arrays: the values of all, one row after the other, and for each row the index after its last one. */
 export class ArrayColumn {

@@ -36,7 +36,7 @@ const ofSources = defineQuery({
 
 const DAYS = 30;
 
-/** The source that each sensor has most observations of, in the last 30 days. @param now milliseconds since 1970 UTC. */
+/** The source with most observations of each sensor in the last 30 days. @param now milliseconds since 1970 UTC. */
 export async function readLoudestSources(client: ClickHouseClient, now: number): Promise<LoudestSource[]> {
   const since = now - DAYS * DAY_MS;
   const found = await run(client, loudest, { since });

@@ -158,7 +158,7 @@ const DROP_ANY_SIZE = { max_table_size_to_drop: "0", max_partition_size_to_drop:
 /** The time that a row of `tag_addresses` covers. */
 const BLOCK_MS = 64 * HOUR_MS;
 
-/** The times of the partitions of a rollup of which a part is stale. A rollup of last times has one partition for all. */
+/** The times of a rollup's partitions that are partly stale. A rollup of last times has one partition for all. */
 function staleTimesOf(table: string, { from, to }: TimeRange): TimeRange {
   switch (table) {
     case "tag_activity_hourly":

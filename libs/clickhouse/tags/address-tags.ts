@@ -15,7 +15,7 @@ export type SightingColumns = {
   readonly milliseconds: Uint16Array;
 };
 
-/** What was added to the table `address_changes` beside the blocks that were known, and what its severities depend on. */
+/** What was added to `address_changes` beside the known blocks, and what its severities depend on. */
 export type SightingChanges = SightingColumns & {
   /** The blocks that were known and those that were read. */
   readonly blocks: KnownBlocks;

@@ -83,7 +83,7 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ].map((names): readonly [string, FieldKind] => [names, { kind: "without-values" }]),
 ];
 
-/** The kinds by every name, and by every last part of one, like `organization`; of several fields if it is ambiguous. */
+/** The kinds by each name, and by each last part of one, like `organization`; several if that is ambiguous. */
 const BY_NAME = new Map<string, readonly (readonly [name: string, kind: FieldKind])[]>();
 for (const [names, kind] of FIELDS) for (const name of names.split(" ")) BY_NAME.set(name, [[name, kind]]);
 for (const [names, kind] of FIELDS) {

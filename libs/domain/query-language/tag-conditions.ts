@@ -4,7 +4,7 @@ import type { Condition, Query } from "./query.ts";
 
 type NamedTag = Pick<Tag, "id" | "slug" | "name" | "cves">;
 
-/** The tags that a condition on `tags` or `cve` means: by whole id, slug or name, by a pattern of slug or name, by CVE. */
+/** The tags that a condition on `tags` or `cve` means: by id, slug, name, a pattern of slug or name, or CVE. */
 export function tagsOf(condition: Condition, tags: readonly NamedTag[]): readonly NamedTag[] {
   if (condition.type !== "equals" && condition.type !== "matches") return [];
   const isMatch =
