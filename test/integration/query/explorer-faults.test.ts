@@ -57,7 +57,9 @@ test("an answer that is not as the API promises leaves a message in its place, a
     expect([answer, await fault.count()]).toEqual([answer, 1]);
     expect(await fault.textContent()).toMatch(/report it to those who run this service.*Error.*on \/.*Chrome/s);
     expect(await page.locator("[data-total]").textContent()).toBe("1,006 addresses");
+    const repeated = page.waitForResponse("**/v3/stats/hours*");
     await page.getByRole("button", { name: "Try again" }).click();
+    await repeated;
     await opened.settled();
     expect([answer, await fault.count()]).toEqual([answer, 1]);
     if (answer === "null") await expectAccessible(opened, `/ with the answer ${answer}`);

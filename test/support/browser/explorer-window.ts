@@ -80,7 +80,8 @@ export async function enterKey({ page, settled }: ExplorerWindow, key: string): 
 const violations = z.array(z.object({ id: z.string(), impact: z.string().nullish(), targets: z.array(z.string()) }));
 
 /** Expects that axe finds nothing serious, and that the page is not wider than its window. */
-export async function expectAccessible({ page }: ExplorerWindow, name: string): Promise<void> {
+export async function expectAccessible({ page, settled }: ExplorerWindow, name: string): Promise<void> {
+  await settled();
   await page.evaluate(await readFile(AXE, "utf8"));
   const found = violations.parse(await page.evaluate(FIND_VIOLATIONS));
   const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
