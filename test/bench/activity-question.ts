@@ -4,6 +4,22 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import type { World } from "./world.ts";
 
+/** One of a world's questions. */
+export type Asked = {
+  readonly tag: "heavy" | "ordinary" | "steady";
+  readonly days: number;
+  readonly hours: number;
+  readonly ips: boolean;
+};
+
+export function nameOf({ tag, days, hours, ips }: Asked): string {
+  return `${tag} tag, ${days} d by ${hours} h${ips ? ", with addresses" : ""}`;
+}
+
+export function toQuestion(world: World, { tag, days, hours, ips }: Asked): Omit<ActivityQuestion, "start" | "end"> {
+  return { tag: world[tag], days, width: hours * 3_600, includeIps: ips };
+}
+
 /** What tag activity is asked for; times and the width of a bucket in seconds. */
 export type ActivityQuestion = {
   readonly tag: Tag;

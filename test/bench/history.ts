@@ -19,6 +19,8 @@ export type HistoryOptions = {
   readonly ordinaryPerHour?: number;
   /** The most addresses of the heavy tag that are active at one time, and how many more come in the whole history. */
   readonly heavyAddresses?: { readonly active: number; readonly later: number };
+  /** Draws the heavy tag's addresses with a skew: a few come in each hour, many in a few hours of the history. */
+  readonly isHeavySkewed?: boolean;
   /** The same for each ordinary tag. */
   readonly ordinaryAddresses?: { readonly active: number; readonly later: number };
   /** The number of addresses of the steady tag, the same in the whole history. */
@@ -59,6 +61,7 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
   const { seed, tagIds, end, days = 90, heavyPerHour = 15_000, ordinaryPerHour = 90, hoursPerInsert = 24 } = options;
   const { heavyAddresses: heavy = { active: 200_000, later: 128_000 } } = options;
   const { ordinaryAddresses: ordinary = { active: 12_000, later: 12_200 }, steadyAddresses = 1_000 } = options;
+  const { isHeavySkewed = false } = options;
   const hours = days * 24;
   const perHour = heavyPerHour + (tagIds.length - 1) * ordinaryPerHour;
   const rows = hours * perHour;
@@ -74,6 +77,7 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
     hours,
     heavyActive: heavy.active,
     heavyLater: heavy.later,
+    isHeavySkewed,
     ordinaryActive: ordinary.active,
     ordinaryLater: ordinary.later,
     steadyTag: tagIds.length - 1,
@@ -105,6 +109,10 @@ function* every(step: number, end: number): Generator<number> {
 const number = (random: string, active: string, later: string) =>
   `${random} % {${active}:UInt64} + intDiv(hour * {${later}:UInt64}, {hours:UInt64})`;
 
+/** Which of a tag's addresses, by the cube of the random number: half of the draws fall on an eighth of the addresses. */
+const skewed = (random: string, active: string) =>
+  `toUInt64({${active}:UInt64} * pow(toUInt32(${random}) / pow(2, 32), 3))`;
+
 const INSERT = `
   INSERT INTO observations (
     observation_id, observed_at, received_at, dataset, workspace_id, sensor_id, source_ip, source_port, destination_port,
@@ -120,7 +128,8 @@ const INSERT = `
     {heavyActive:UInt64} + {heavyLater:UInt64} + (tag - 1) * ({ordinaryActive:UInt64} + {ordinaryLater:UInt64}) AS first,
     multiIf(
       tag = {steadyTag:UInt64}, first + random % {steadyAddresses:UInt64},
-      is_heavy OR intDiv(random2, 1000) % 8 = 0, ${number("random", "heavyActive", "heavyLater")},
+      is_heavy OR intDiv(random2, 1000) % 8 = 0,
+        if({isHeavySkewed:Bool}, ${skewed("random", "heavyActive")}, ${number("random", "heavyActive", "heavyLater")}),
       first + ${number("random", "ordinaryActive", "ordinaryLater")}) AS address,
     cityHash64(address) AS of_address,
     random2 % 10 = 1 AS is_http

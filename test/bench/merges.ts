@@ -26,6 +26,8 @@ export async function untilMerged(client: ClickHouseClient): Promise<void> {
   }
 }
 
+const partition = z.object({ table: z.string(), partition_id: z.string() });
+
 const closedPartitions = defineQuery({
   name: "bench-closed-partitions",
   sql: `SELECT table, partition_id FROM (
@@ -37,7 +39,7 @@ const closedPartitions = defineQuery({
       GROUP BY table, partition_id
     ) WHERE parts > 1 AND partition_id != newest`,
   params: z.object({}),
-  row: z.object({ table: z.string(), partition_id: z.string() }),
+  row: partition,
 });
 
 /**
@@ -45,7 +47,26 @@ const closedPartitions = defineQuery({
  * history is that old in all real stores.
  */
 export async function mergeClosedPartitions(client: ClickHouseClient): Promise<void> {
-  await twoAtOnce(await run(client, closedPartitions, {}), async ({ table, partition_id }) => {
+  await merge(client, await run(client, closedPartitions, {}));
+}
+
+const openPartitions = defineQuery({
+  name: "bench-open-partitions",
+  sql: `SELECT table, max(partition_id) AS partition_id
+    FROM system.parts
+    WHERE database = currentDatabase() AND active
+    GROUP BY table`,
+  params: z.object({}),
+  row: partition,
+});
+
+/** Merges the newest partition of each table into one part, which a server never does while rows still come. */
+export async function mergeOpenPartitions(client: ClickHouseClient): Promise<void> {
+  await merge(client, await run(client, openPartitions, {}));
+}
+
+async function merge(client: ClickHouseClient, partitions: readonly z.output<typeof partition>[]): Promise<void> {
+  await twoAtOnce(partitions, async ({ table, partition_id }) => {
     await client.command({
       query: "OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition_id:String} FINAL",
       query_params: { table, partition_id },

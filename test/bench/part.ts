@@ -1,6 +1,7 @@
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import type { Line } from "./line.ts";
 import type { LoadClient } from "./load/client.ts";
+import type { HeavyTag } from "./shape.ts";
 import type { World } from "./world.ts";
 
 /** How much and how long a part measures. */
@@ -30,8 +31,8 @@ export type Run = {
   readonly world: () => Promise<World>;
   /** The worlds that the growth part compares with that one, by their share of its size, smallest first. */
   readonly smaller: readonly number[];
-  /** A smaller one, which the caller closes. */
-  readonly openWorld: (size: number) => Promise<World>;
+  /** Another one, which the caller closes. */
+  readonly openWorld: (size: number, heavyTag?: HeavyTag) => Promise<World>;
   readonly say: (text: string) => void;
 };
 

@@ -2,6 +2,7 @@ import { startLoadClient } from "./load/client.ts";
 import type { Part, Run } from "./part.ts";
 import { measureQuietness } from "./quiet.ts";
 import type { PartReport } from "./report/report.ts";
+import type { HeavyTag } from "./shape.ts";
 import { openWorld, type World } from "./world.ts";
 
 export type RunOptions = Pick<Run, "clickhouse" | "broker" | "size" | "smaller" | "seed" | "pace" | "say">;
@@ -10,8 +11,8 @@ export type RunOptions = Pick<Run, "clickhouse" | "broker" | "size" | "smaller" 
 export function openRun(options: RunOptions): { readonly run: Run; close(): Promise<void> } {
   const { clickhouse, size, smaller, seed, say } = options;
   const load = startLoadClient();
-  const open = (ofSize: number) =>
-    openWorld(clickhouse, { size: ofSize, smallest: size * Math.min(...smaller), seed, say });
+  const open = (ofSize: number, heavyTag: HeavyTag = "changing") =>
+    openWorld(clickhouse, { size: ofSize, smallest: size * Math.min(...smaller), seed, heavyTag, say });
   let world: Promise<World> | undefined;
   const run: Run = {
     ...options,

@@ -10,7 +10,7 @@ import { makeTag } from "../support/worlds/world.ts";
 import { addressOf, fillHistory, type History } from "./history.ts";
 import { mergeClosedPartitions, untilMerged } from "./merges.ts";
 import { type QueryService, startQueryService } from "./query-service.ts";
-import { shapeOf } from "./shape.ts";
+import { type HeavyTag, shapeOf } from "./shape.ts";
 
 /** A database with a history, and a service that answers from it. */
 export type World = {
@@ -33,16 +33,17 @@ export type WorldOptions = {
   /** The size of the smallest of the worlds that are compared with each other. */
   readonly smallest: number;
   readonly seed: number;
+  readonly heavyTag: HeavyTag;
   readonly say: (text: string) => void;
 };
 
 /** Fills a database of its own inside the server: nothing of it passes through this process. */
 export async function openWorld(server: ClickHouseConnection, options: WorldOptions): Promise<World> {
-  const { size, smallest, seed, say } = options;
+  const { size, smallest, seed, heavyTag, say } = options;
   const database = await openDatabase(server);
   const { connection, client } = database;
   try {
-    const { ordinaryTags, ...shape } = shapeOf(size, smallest);
+    const { ordinaryTags, ...shape } = shapeOf(size, smallest, heavyTag);
     const heavy = makeTag("heavy", "malicious");
     const others = Array.from({ length: ordinaryTags }, (_, index) =>
       makeTag(`ordinary-${index}`, INTENTIONS[(index + 1) % INTENTIONS.length] ?? "unknown"),

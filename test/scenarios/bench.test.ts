@@ -44,7 +44,7 @@ test("the steady tag has the same addresses from the first days to the last, the
       .map(({ ip }) => ip)
       .sort();
   };
-  const { steadyAddresses } = shapeOf(SIZE, SIZE / 4);
+  const { steadyAddresses } = shapeOf(SIZE, SIZE / 4, "changing");
   const first = history.addresses - steadyAddresses;
   const addresses = Array.from({ length: steadyAddresses }, (_, index) => addressOf(first + index)).sort();
   expect(await seen(steady, "ASC")).toEqual(addresses);

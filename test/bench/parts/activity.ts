@@ -1,6 +1,14 @@
 import type { Dataset } from "@noisefloor/domain/access/scope.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type ActivityAnswer, type ActivityQuestion, askService, differenceOf, pathOf } from "../activity-question.ts";
+import {
+  type ActivityAnswer,
+  type Asked,
+  askService,
+  differenceOf,
+  nameOf,
+  pathOf,
+  toQuestion,
+} from "../activity-question.ts";
 import { against, type Line, within } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
@@ -10,13 +18,6 @@ import { inTurn, timeOf } from "../rounds.ts";
 import { setIntention } from "../set-intention.ts";
 import type { World } from "../world.ts";
 
-const HOUR = 3_600;
-type Asked = {
-  readonly tag: "heavy" | "ordinary" | "steady";
-  readonly days: number;
-  readonly hours: number;
-  readonly ips: boolean;
-};
 type Limited = Asked & { /** The longest that it may take. */ readonly limitMs: number };
 
 const QUESTIONS: readonly Limited[] = [
@@ -70,14 +71,6 @@ export const activity: Part = {
     }
   },
 };
-
-function nameOf({ tag, days, hours, ips }: Asked): string {
-  return `${tag} tag, ${days} d by ${hours} h${ips ? ", with addresses" : ""}`;
-}
-
-function toQuestion(world: World, { tag, days, hours, ips }: Asked): Omit<ActivityQuestion, "start" | "end"> {
-  return { tag: world[tag], days, width: hours * HOUR, includeIps: ips };
-}
 
 async function measureOne(run: Run, world: World, duckDb: DuckDb, asked: Limited): Promise<Line[]> {
   const { question, answer } = await askService(world, toQuestion(world, asked));
