@@ -1,0 +1,48 @@
+/** Of whom a list is, and as of when. */
+export type FeedHead = {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** Opaque, one for all forms: the same cursor, the same addresses. */
+  readonly cursor: string;
+  readonly refreshedAt: Date;
+  readonly count: number;
+  /** Whether more addresses match than the feed's limit: those seen last are listed. */
+  readonly truncated: boolean;
+  readonly ttlHours: number;
+};
+
+/** What forms with more than addresses say of one. */
+export type FeedItem = {
+  readonly ip: string;
+  readonly firstSeen: Date;
+  readonly lastSeen: Date;
+  readonly classification: "malicious" | "suspicious" | "benign" | "unknown";
+  /** Slugs, in order of the text. */
+  readonly tags: readonly string[];
+  /** 0 where unknown. */
+  readonly asn: number;
+  /** Empty where unknown, as the country's code is. */
+  readonly organization: string;
+  readonly country: string;
+};
+
+/** Items in numeric order of their addresses, in blocks, read from the store while a form is written. */
+export type FeedItems = AsyncIterable<readonly FeedItem[]>;
+
+/** The whole list. Addresses are IPv4 as numbers, in numeric order; {@link items} has the same ones. */
+export type FeedList = {
+  readonly feed: FeedHead;
+  readonly addresses: Uint32Array;
+  readonly items: () => FeedItems;
+};
+
+/** The difference between the list at a cursor and the list now. */
+export type FeedChanges = {
+  readonly feed: FeedHead;
+  readonly since: string;
+  readonly added: Uint32Array;
+  readonly removed: Uint32Array;
+  /** The added ones. */
+  readonly items: () => FeedItems;
+};
