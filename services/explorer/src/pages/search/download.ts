@@ -1,3 +1,4 @@
+import { formatCsvLine } from "@noisefloor/domain/text/csv.ts";
 import type { SearchPage } from "../../api/operations.ts";
 import { saveFile } from "../../shell/save-file.ts";
 
@@ -19,7 +20,7 @@ export async function downloadMatches(
   readPage: (scroll: string, size: number) => Promise<SearchPage>,
   onProgress: (done: number, total: number) => void,
 ): Promise<number> {
-  const lines: string[] = format === "CSV" ? [`${COLUMNS.join(",")}\r\n`] : [];
+  const lines: string[] = format === "CSV" ? [formatCsvLine(COLUMNS)] : [];
   let saved = 0;
   let scroll = "";
   do {
@@ -47,11 +48,5 @@ function toCsvLine({ ip, internet_scanner_intelligence: scanner }: Row): string 
     metadata?.organization ?? "",
     metadata?.source_country_code ?? "",
   ];
-  return `${fields.map(toCsvField).join(",")}\r\n`;
-}
-
-/** A spreadsheet would run a text that begins like a formula: an apostrophe keeps it a text. */
-function toCsvField(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return formatCsvLine(fields);
 }

@@ -1,0 +1,14 @@
+/** Lines in a chunk of a body. */
+const LINES = 4_096;
+const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
+
+/** Each address with a text before and after it, in chunks. */
+export function* addressLines(addresses: Uint32Array, before: string, after: string): Generator<string> {
+  for (let start = 0; start < addresses.length; start += LINES) {
+    let chunk = "";
+    for (const address of addresses.subarray(start, start + LINES)) {
+      chunk += `${before}${OCTETS[address >>> 24]}.${OCTETS[(address >>> 16) & 255]}.${OCTETS[(address >>> 8) & 255]}.${OCTETS[address & 255]}${after}`;
+    }
+    yield chunk;
+  }
+}

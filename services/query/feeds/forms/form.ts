@@ -1,0 +1,25 @@
+import type { Parameter, RawQuery } from "@noisefloor/http/requests/parameters.ts";
+import type { FeedChanges, FeedList } from "../feed-content.ts";
+
+/** A body piece by piece, each of some tens of kilobytes. */
+export type Chunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+/** How a request wants a form to be written. */
+export type FormWriter = {
+  /** Tells apart the bodies that parameters make of the same list, for caches and ETags. */
+  readonly variant: string;
+  readonly writeList: (list: FeedList) => Chunks;
+  /** Missing where a form has no `since`. */
+  readonly writeChanges?: (changes: FeedChanges) => Chunks;
+};
+
+/** One format of a feed, `/v3/feeds/{name}.{form}`. The same list and parameters make the same bytes. */
+export type Form = {
+  /** The ending of its path. */
+  readonly name: string;
+  readonly contentType: string;
+  /** For OpenAPI and for naming unknown parameters. */
+  readonly parameters: readonly Parameter<unknown>[];
+  /** @throws HttpError 400 that names a wrong parameter. */
+  readonly open: (query: RawQuery) => FormWriter;
+};

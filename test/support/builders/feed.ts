@@ -1,0 +1,70 @@
+import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import type { FeedChanges, FeedHead, FeedItem, FeedList } from "@noisefloor/query/feeds/feed-content.ts";
+import { FORMS } from "@noisefloor/query/feeds/forms/forms.ts";
+
+export const FEED: FeedHead = {
+  id: "5b7f2f5e-8a4e-4d2b-9c59-1f6c2a3b4d5e",
+  name: "recent",
+  description: "Malicious or suspicious in the last three days",
+  cursor: "cursor-2",
+  refreshedAt: new Date("2026-11-20T14:05:00Z"),
+  count: 0,
+  truncated: false,
+  ttlHours: 24,
+};
+
+type Known = Partial<Omit<FeedItem, "ip">>;
+
+const UNREMARKABLE: Omit<FeedItem, "ip"> = {
+  firstSeen: new Date("2026-11-18T08:00:00Z"),
+  lastSeen: new Date("2026-11-20T13:59:58Z"),
+  classification: "malicious",
+  tags: ["mirai", "ssh-bruteforcer"],
+  asn: 4134,
+  organization: "Example Networks",
+  country: "VN",
+};
+
+/** A list of these addresses, in numeric order. @param known what is said of single ones, by address. */
+export function makeList(ips: Iterable<string>, known: Readonly<Record<string, Known>> = {}, head = FEED): FeedList {
+  const addresses = Uint32Array.from(ips, ipv4ToNumber).sort();
+  return { feed: { ...head, count: addresses.length }, addresses, items: () => itemsOf(addresses, known) };
+}
+
+/** What leads from one list to another. */
+export function makeChanges(
+  before: FeedList,
+  after: FeedList,
+  known: Readonly<Record<string, Known>> = {},
+): FeedChanges {
+  const [old, current] = [new Set(before.addresses), new Set(after.addresses)];
+  const added = after.addresses.filter((address) => !old.has(address));
+  const removed = before.addresses.filter((address) => !current.has(address));
+  return { feed: after.feed, since: "cursor-1", added, removed, items: () => itemsOf(added, known) };
+}
+
+/** In blocks of two, so that every form meets several. */
+async function* itemsOf(addresses: Uint32Array, known: Readonly<Record<string, Known>>) {
+  for (let start = 0; start < addresses.length; start += 2) {
+    yield Array.from(addresses.subarray(start, start + 2), (address): FeedItem => {
+      const ip = numberToIpv4(address);
+      return { ip, ...UNREMARKABLE, ...known[ip] };
+    });
+  }
+}
+
+/** A list, or changes, as the form says them. */
+export async function writeForm(
+  name: string,
+  content: FeedList | FeedChanges,
+  query: Readonly<Record<string, string>> = {},
+): Promise<Buffer> {
+  const form = FORMS.find((each) => each.name === name);
+  if (form === undefined) throw new Error(`there is no form ${name}`);
+  const { writeList, writeChanges } = form.open(query);
+  const chunks = "addresses" in content ? writeList(content) : writeChanges?.(content);
+  if (chunks === undefined) throw new Error(`${name} has no changes`);
+  const pieces: Buffer[] = [];
+  for await (const chunk of chunks) pieces.push(Buffer.from(chunk));
+  return Buffer.concat(pieces);
+}
