@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
 import { REJECTION_ERRORS } from "../limits/rejections.ts";
+import { isText } from "../response-bodies/compression.ts";
 import { MALFORMED_REQUEST } from "../responses/connections.ts";
 import type { Answer, Operation } from "./operation.ts";
 
@@ -141,14 +142,26 @@ const UNKNOWN_PARAMETERS_HEADER = {
   schema: { type: "string" as const },
 };
 
-function describeAnswer({ description, schema, example, headers = {} }: Answer) {
-  const integers = Object.entries(headers).map(([name, meaning]) => [
-    name,
-    { description: meaning, schema: { type: "integer" as const } },
+function describeAnswer(answer: Answer) {
+  const { description, schema, example, mediaType = "application/json", otherMediaTypes = {} } = answer;
+  const describeHeaders = (headers: Answer["headers"] = {}, type: "integer" | "string") =>
+    Object.fromEntries(
+      Object.entries(headers).map(([name, meaning]) => [name, { description: meaning, schema: { type } }]),
+    );
+  const others = Object.entries(otherMediaTypes).map(([type, text]) => [
+    type,
+    isText(type)
+      ? { schema: { type: "string" as const }, example: text }
+      : { schema: { type: "string" as const, format: "binary" } },
   ]);
   return {
     description,
-    headers: { ...Object.fromEntries(integers), "Unknown-Parameters": UNKNOWN_PARAMETERS_HEADER },
-    content: { "application/json": { schema, example } },
+    headers: {
+      ...describeHeaders(answer.headers, "integer"),
+      ...describeHeaders(answer.textHeaders, "string"),
+      "Unknown-Parameters": UNKNOWN_PARAMETERS_HEADER,
+    },
+    // First the one with the schema: some generators know only the first.
+    content: { [mediaType]: { schema, example }, ...Object.fromEntries(others) },
   };
 }

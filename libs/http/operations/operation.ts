@@ -4,8 +4,15 @@ import type { ResponseReservation } from "../limits/response-memory.ts";
 import { type Deadline, runWithDeadline } from "../requests/deadline.ts";
 import type { Parameter, PathParameter, RawQuery } from "../requests/parameters.ts";
 import { nameUnknownParameters } from "../requests/unknown-parameters.ts";
-import { acceptedEncoding, compressPieces, varyByEncoding } from "../response-bodies/compression.ts";
+import {
+  acceptedEncoding,
+  compressPieces,
+  isText,
+  setContentEncoding,
+  varyByEncoding,
+} from "../response-bodies/compression.ts";
 import { isNotModified } from "../response-bodies/etag.ts";
+import { MediaBody, mediaBodyMaker, NOT_MODIFIED, type ToMediaBody } from "../response-bodies/media-body.ts";
 import {
   type JsonArray,
   jsonArrayMaker,
@@ -40,8 +47,14 @@ export type Answer<Schema extends z.ZodType = z.ZodType> = {
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
+  /** Of the body with the schema; JSON unless given. */
+  readonly mediaType?: string;
+  /** The media types that a request may get instead, each with an example: texts, or bytes without a schema. */
+  readonly otherMediaTypes?: Readonly<Record<string, string>>;
   /** Integer header fields: their descriptions by name. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Header fields with texts: their descriptions by name. */
+  readonly textHeaders?: Readonly<Record<string, string>>;
 };
 
 /**
@@ -107,19 +120,24 @@ export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   deadline: Deadline,
   /** For response members with many items. */
   toJsonArray: ToJsonArray,
-) => Promise<Immutable<z.input<Body>> | ErrorResponse>;
+  /** For a body that is not JSON. */
+  toMediaBody: ToMediaBody,
+) => Promise<Immutable<z.input<Body>> | MediaBody | typeof NOT_MODIFIED | ErrorResponse>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
 export function routeOf({ path }: Pick<Operation, "path">): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
+const JSON_TYPE = "application/json; charset=utf-8";
+
 type OperationOptions = RouteShorthandOptions & { readonly deadlineMs?: number; readonly hasEtag?: boolean };
 
 /**
- * Adds an operation to an application. The handler resolves to the body of the success response. For an error response
- * it throws an HttpError, or resolves to an {@link ErrorResponse}. The compiler and the tests check the bodies of
- * successes against the schema; at run time nothing does.
+ * Adds an operation to an application. The handler resolves to the body of the success response: what its schema says,
+ * a {@link MediaBody} of another media type, or {@link NOT_MODIFIED} for a 304. For an error response it throws an
+ * HttpError, or resolves to an {@link ErrorResponse}. The compiler and the tests check the bodies of successes against
+ * the schema; at run time nothing does.
  * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
  * @param hasEtag whether successes carry an `ETag`, and clients that have the body already get a 304.
  */
@@ -141,24 +159,31 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
       // Not before the connection is done with it: what the client has not read is still in memory.
       onClosed(reply.raw, () => memory.release());
       try {
-        const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
+        const answer = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);
-          const result = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
+          const toMediaBody = mediaBodyMaker(memory, deadline);
+          const result = await handler(request, success, deadline, jsonArrayMaker(memory, deadline), toMediaBody);
+          if (result === NOT_MODIFIED) return undefined;
           if (result instanceof ErrorResponse) {
             reply.code(result.status);
-            return JSON.stringify(result.body);
+            return { mediaType: JSON_TYPE, body: JSON.stringify(result.body) };
           }
-          const plain = await serializeResponse(result, memory, deadline);
-          if (hasEtag && isNotModified(request, reply, plain)) return undefined;
-          if (typeof plain === "string" || plain.length === 1) return plain;
+          const isMedia = result instanceof MediaBody;
+          const mediaType = isMedia ? result.mediaType : (operation.success.mediaType ?? JSON_TYPE);
+          const body = isMedia ? result.pieces : await serializeResponse(result, memory, deadline);
+          if (hasEtag && isNotModified(request, reply, body)) return undefined;
+          if (typeof body === "string" || body.length < 2 || !isText(mediaType)) return { mediaType, body };
           varyByEncoding(reply);
           const encoding = acceptedEncoding(request);
-          if (encoding === undefined) return plain;
-          const compressed = await compressPieces(plain, encoding, memory, deadline);
-          reply.header("content-encoding", encoding);
-          return compressed;
+          if (encoding === undefined) return { mediaType, body };
+          const compressed = await compressPieces(body, encoding, memory, deadline);
+          setContentEncoding(reply, encoding);
+          return { mediaType, body: compressed };
         });
-        return body === undefined ? reply.code(304).send() : sendable(body, reply, memory);
+        if (answer === undefined) return reply.code(304).send();
+        // Not before: an error response is JSON.
+        reply.type(answer.mediaType);
+        return sendable(answer, reply, memory);
       } catch (error) {
         memory.release();
         reply.removeHeader("etag");
@@ -168,12 +193,14 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
   });
 }
 
+type Answered = { readonly mediaType: string; readonly body: string | readonly Buffer[] };
+
 /** A body of several pieces is streamed, at the pace at which the client reads it. */
-function sendable(body: string | readonly Buffer[], reply: FastifyReply, memory: ResponseReservation) {
-  reply.type("application/json; charset=utf-8");
-  if (typeof body === "string") return body;
-  const [first, ...more] = body;
-  if (first !== undefined && more.length === 0) return first;
+function sendable({ mediaType, body }: Answered, reply: FastifyReply, memory: ResponseReservation) {
+  // As bytes where it is no plain JSON: Fastify would rewrite the media type of a text, with quotes around a version.
+  if (typeof body === "string") return mediaType === JSON_TYPE ? body : Buffer.from(body);
+  const [first = Buffer.alloc(0), ...more] = body;
+  if (more.length === 0) return first;
   reply.header(
     "content-length",
     body.reduce((bytes, piece) => bytes + piece.length, 0),

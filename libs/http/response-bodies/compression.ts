@@ -37,8 +37,15 @@ export function varyByEncoding(reply: FastifyReply): void {
   reply.header("vary", vary === undefined ? "accept-encoding" : `${vary}, accept-encoding`);
 }
 
-const isText = (type: unknown) =>
+export const isText = (type: unknown) =>
   /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|x-ndjson|openmetrics-text)\b)/.test(String(type));
+
+/** Names the encoding of a body. A strong `ETag` becomes that of the encoded body, as these are other bytes. */
+export function setContentEncoding(reply: FastifyReply, encoding: ContentEncoding): void {
+  reply.header("content-encoding", encoding);
+  const tag = String(reply.getHeader("etag") ?? "");
+  if (tag.startsWith('"')) reply.header("etag", tag.replace(/"$/, `-${encoding}"`));
+}
 
 /**
  * Compresses bodies that are at hand as a whole, for clients that accept it. Streams are left as they are: a compressor
@@ -56,7 +63,7 @@ export function compressBodies(app: FastifyInstance): void {
     const bytes = Buffer.from(payload);
     const compressed = encoding === "br" ? brotlied(bytes, BROTLI) : gzipped(bytes, GZIP);
     compressed.then((body) => {
-      reply.header("content-encoding", encoding);
+      setContentEncoding(reply, encoding);
       done(null, body);
     }, done);
   });

@@ -49,10 +49,10 @@ const LARGE_ARRAY = 100;
 const MAX_DEPTH = 3;
 
 /** Throws once the client has disconnected or the time limit has passed. */
-type Abortable = Pick<AbortSignal, "throwIfAborted">;
+export type Abortable = Pick<AbortSignal, "throwIfAborted">;
 
 /** Serialises piece by piece, reserves memory for each, and yields to other requests. */
-function createWriter(memory: ResponseReservation, signal: Abortable) {
+export function createWriter(memory: ResponseReservation, signal: Abortable) {
   const pieces: Buffer[] = [];
   /** What comes before `text`, as far as it is written. */
   let piece = Buffer.alloc(0);
@@ -98,6 +98,11 @@ function createWriter(memory: ResponseReservation, signal: Abortable) {
         pieces.push(shared);
       }
     },
+    appendBytes(bytes: Buffer) {
+      flush();
+      memory.grow(bytes.length);
+      pieces.push(bytes);
+    },
     async pause() {
       if (performance.now() - turn < TURN_MS) return;
       await yieldToEventLoop();
@@ -129,6 +134,16 @@ async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, wri
     if (item instanceof JsonBytes) writer.writeBytes(item);
     else writer.write(JSON.stringify(item));
   };
+  await writeEach(items, writer, write);
+  writer.write(separator === "[" ? "[]" : "]");
+}
+
+/** Writes items and yields to other requests between them. */
+export async function writeEach<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  writer: Pick<Writer, "pause">,
+  write: (item: Item) => void,
+): Promise<void> {
   if (Symbol.asyncIterator in items) {
     for await (const item of items) {
       write(item);
@@ -140,7 +155,6 @@ async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, wri
       await writer.pause();
     }
   }
-  writer.write(separator === "[" ? "[]" : "]");
 }
 
 /** Serialises a response body, a large one in pieces, with the memory reserved. */

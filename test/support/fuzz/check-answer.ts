@@ -24,6 +24,8 @@ const LEAKS = [
   /Invalid input: expected|Too (?:big|small): expected|Unrecognized key/,
 ];
 
+const JSON_TYPE = "application/json";
+
 /** Operations that answer browsers instead of programs. */
 const PAGES: ReadonlySet<string> = new Set(["toDocs"]);
 
@@ -49,16 +51,23 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
     if ((isOfPage || isUnknownPage) && String(headers["content-type"]).startsWith("text/html"))
       return faultOfPage(text, request.method);
     if (isOfPage && status === 303) return undefined;
-    if (!/^application\/json(?:;|$)/.test(String(headers["content-type"]))) return "an answer that is not JSON";
+    if (status === 304)
+      return request.headers["if-none-match"] === undefined ? "a 304 that was not asked for" : undefined;
+    const mediaType = String(headers["content-type"]).replace(/; ?charset=utf-8$/, "");
+    const described = (status < 400 ? operation?.mediaTypes[status] : undefined) ?? [JSON_TYPE];
+    if (!described.includes(mediaType)) return `an answer of the type ${mediaType}`;
     if (headers["retry-after"] !== undefined) return "Retry-After, which clients sleep for";
     if (!/^[\w.-]{1,64}$/.test(String(headers["x-request-id"] ?? "none"))) return "a request id out of the request";
     // HEAD has no body: the server drops the application's.
     if (request.method === "HEAD") return undefined;
 
-    const body = parsed(text);
+    const leak = leakIn(text);
+    if (leak !== undefined) return leak;
+    const isSchemas = mediaType === described[0];
+    const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(mediaType);
+    const body = isJson ? parsed(text) : text;
     if (body === undefined) return "a body that is not JSON";
-    const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
-    if (leak !== undefined) return `internals: ${leak}`;
+    if (!isJson && faultOfText(mediaType, text) !== undefined) return faultOfText(mediaType, text);
     if (status >= 400 && !(isRecord(body) && typeof body.message === "string" && body.message !== "")) {
       return "an error response without a message";
     }
@@ -67,7 +76,7 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
       return "no operation, but an answer of one";
     if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
       return "more than a message";
-    const fault = operation && check(operation.method, operation.path, status, body);
+    const fault = operation && isSchemas ? check(operation.method, operation.path, status, body) : undefined;
     if (fault !== undefined) return fault;
     if (request.expects === "rejected" && status < 400) return "a success for what the description does not allow";
     if (request.expects === "accepted" && (FORM_ERRORS.has(status) || operation?.id !== request.operation)) {
@@ -82,8 +91,22 @@ function faultOfPage(text: string, method: string): string | undefined {
   if (method === "HEAD") return undefined;
   if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "an incomplete page";
   if (/<script|\son\w+=/i.test(text)) return "a page with a script";
+  return leakIn(text);
+}
+
+function leakIn(text: string): string | undefined {
   const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
   return leak === undefined ? undefined : `internals: ${leak}`;
+}
+
+/** Lists of lines must be complete; other media types have tests of their own. */
+function faultOfText(mediaType: string, text: string): string | undefined {
+  if (mediaType === "application/x-ndjson") {
+    const [last, ...lines] = text.split("\n").reverse();
+    return last === "" && lines.every((line) => parsed(line) !== undefined) ? undefined : "lines that are not JSON";
+  }
+  if (mediaType === "text/csv" && !text.endsWith("\n")) return "a last line that is cut";
+  return undefined;
 }
 
 function parsed(text: string): unknown {

@@ -13,7 +13,7 @@ const operationSchema = z.object({
   operationId: z.string(),
   parameters: z.array(parameterSchema).default([]),
   requestBody: z.object({ content: z.record(z.string(), z.object({ schema: schemaSchema })) }).optional(),
-  responses: z.record(z.string(), z.unknown()),
+  responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.unknown()).default({}) })),
 });
 
 /** The parts of a description that are needed to call its operations. */
@@ -30,6 +30,8 @@ export type DescribedOperation = {
   readonly parameters: readonly DescribedParameter[];
   readonly body: Schema | undefined;
   readonly statuses: readonly number[];
+  /** Of its responses, by status. */
+  readonly mediaTypes: Readonly<Record<string, readonly string[]>>;
 };
 
 export function operationsOf({ paths }: z.infer<typeof descriptionSchema>): DescribedOperation[] {
@@ -41,6 +43,9 @@ export function operationsOf({ paths }: z.infer<typeof descriptionSchema>): Desc
       parameters: operation.parameters,
       body: Object.values(operation.requestBody?.content ?? {})[0]?.schema,
       statuses: Object.keys(operation.responses).map(Number),
+      mediaTypes: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, { content }]) => [status, Object.keys(content)]),
+      ),
     })),
   );
 }

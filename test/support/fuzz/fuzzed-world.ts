@@ -107,6 +107,9 @@ const CALLERS = [SPENT_ADDRESS, "127.0.0.1", "::1", "2001:db8::1"];
 
 const routableAddress = fc.tuple(fc.integer({ min: 11, max: 40 }), fc.nat(40)).map(([a, b]) => `45.${a}.7.${b}`);
 
+// The description leaves the content of a sensor's record open: most requests send observations.
+const format = fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter");
+
 const KNOWN_TEXTS = {
   ip: fc.oneof(fc.constantFrom(NOISE, RIOT), routableAddress),
   id: fc.oneof(
@@ -116,8 +119,8 @@ const KNOWN_TEXTS = {
   workspace_labels: fc.constantFrom("global", "community", " global, community,global", "greynoise", ""),
   name: fc.constantFrom("scan", "WORM", ""),
   slug: fc.constantFrom("worm", "nothing"),
-  // The description leaves the content of a sensor's record open: most requests send observations.
-  format: fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter"),
+  "postObservations.format": format,
+  "postObservationLines.format": format,
   cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094", "CVE-1999-0001"),
   query: fc.constantFrom("tags:worm", "NOT port:22", "last_seen:90d (country:DE OR path:/*)", "classification:benign"),
   exclude: fc.constantFrom("tags", "metadata.asn,raw_data", ""),

@@ -17,7 +17,7 @@ import { sensorBodies } from "./sensor-bodies.ts";
 
 /** The parts of requests that depend on the world under test. */
 export type Surroundings = {
-  /** Values that exist, by the parameter's name. */
+  /** Values that exist, by the parameter's name, or by `operation.parameter` where one operation has others. */
   readonly known: Readonly<Record<string, fc.Arbitrary<string>>>;
   /** Keys for requests to the intake and to the query interface; undefined sends none. */
   readonly keys: { readonly intake: readonly (string | undefined)[]; readonly query: readonly (string | undefined)[] };
@@ -43,7 +43,7 @@ export function requestsFor(
             .of(schema)
             .map(String)
             .filter((text) => takesText(schema, text));
-          return [name, (known[name] ?? any).map(percentEncoded)];
+          return [name, (known[`${operation.id}.${name}`] ?? known[name] ?? any).map(percentEncoded)];
         }),
     );
   const draft = fc

@@ -3,12 +3,13 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import { descriptionSchema, operationsOf } from "../fuzz/drafts.ts";
 import { atVolume } from "../volume.ts";
 
 /** @returns how an answer differs from the interface's description; undefined when it does not. */
 export type CheckDescribed = (method: string, url: string, status: number, body: unknown) => string | undefined;
 
-/** Checks answers against a description: the statuses of each operation and the schemas of its bodies. */
+/** Checks answers against a description: the statuses of each operation and the schemas of bodies that have one. */
 export function checkAgainst(document: OpenApiDocument): CheckDescribed {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -19,17 +20,13 @@ export function checkAgainst(document: OpenApiDocument): CheckDescribed {
     pattern: new RegExp(`^/*${path.replace(/\{\w+\}/g, "[^/]*")}$`),
   }));
 
+  const mediaTypes = new Map(
+    operationsOf(descriptionSchema.parse(document)).map((one) => [`${one.method} ${one.path}`, one.mediaTypes]),
+  );
   const validatorOf = (path: string, method: string, status: number) => {
-    const steps = [
-      "paths",
-      path,
-      method.toLowerCase(),
-      "responses",
-      String(status),
-      "content",
-      "application/json",
-      "schema",
-    ];
+    // The first media type is that with the schema.
+    const [mediaType = "application/json"] = mediaTypes.get(`${method.toUpperCase()} ${path}`)?.[status] ?? [];
+    const steps = ["paths", path, method.toLowerCase(), "responses", String(status), "content", mediaType, "schema"];
     const ref = `description#/${steps.map((step) => encodeURIComponent(step.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
     if (!compiled.has(ref)) compiled.set(ref, ajv.getSchema(ref));
     return compiled.get(ref);
