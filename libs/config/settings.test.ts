@@ -33,6 +33,7 @@ const INVALID: Record<string, string> = {
   CORS_ORIGINS: "https://dashboard.example.org/path",
   QUERY_TIMEOUT_SECONDS: "0",
   QUERY_CAPACITY: "3",
+  QUERY_URL: "noise.example",
   ANSWER_MEMORY_MIB: "15",
   MAX_CONNECTIONS_PER_CLIENT: "0",
   LOG_CLIENT_ADDRESSES: "yes",

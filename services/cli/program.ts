@@ -54,6 +54,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/tags/command.ts"),
   },
   {
+    name: "search",
+    description: "the addresses that match a query: a table, how many, what they have in common, JSON or CSV",
+    load: () => import("./commands/search/command.ts"),
+  },
+  {
     name: "fingerprints",
     description: "HASSH, JA3 and JA4 of clients, with the SSH banners and user agents that they were seen with",
     load: () => import("./commands/fingerprints.ts"),

@@ -16,6 +16,8 @@ const FIXED: Readonly<Record<string, string>> = {
   HTTP_HOST: "the image listens on all of the container's addresses",
   HTTP_PORT: "inside the container; `ports` says which one is open",
   HTTPS_PORT: "inside the container; `ports` says which one is open",
+  QUERY_URL: "for commands alone, which take --url",
+  QUERY_KEY: "for commands alone, which take --key",
 };
 
 /** Those of one file alone. */

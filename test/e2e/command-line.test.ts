@@ -174,6 +174,17 @@ test("a command ends silently when the reader of its output stops reading", asyn
   expect(await finished).toMatchObject({ code: 141, stderr: "" });
 });
 
+test("a search asks the service beside it, warns of a tag that does not exist, and ends silently when its reader does", async () => {
+  const known = await noisefloor(["search", "--count", "port:22"]).finished;
+  expect(known).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[1-9]\d*\n$/), stderr: "" });
+  const unknown = await noisefloor(["search", "tags:no-such-tag"]).finished;
+  expect(unknown).toMatchObject({ code: 0, stdout: "No address matches.\n" });
+  expect(unknown.stderr).toContain("no tag has the name");
+  const { child, finished } = noisefloor(["search", "--csv", "--limit", "5", "port:22"]);
+  child.stdout?.destroy();
+  expect(await finished).toMatchObject({ code: 141, stderr: "" });
+});
+
 test.each<[string[]]>([[["migrate"]], [["keys", "list"]]])(
   "one Ctrl-C ends %s, also while its store hangs",
   async (args) => {

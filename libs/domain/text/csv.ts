@@ -1,6 +1,11 @@
 /** A line of a CSV file, RFC 4180, with its line end. */
 export function formatCsvLine(fields: readonly string[]): string {
-  return `${fields.map(formatCsvField).join(",")}\r\n`;
+  return `${formatCsvFields(fields)}\r\n`;
+}
+
+/** The same without the line end. */
+export function formatCsvFields(fields: readonly string[]): string {
+  return fields.map(formatCsvField).join(",");
 }
 
 /** Spreadsheets run a text that begins like a formula, so an apostrophe is put before it. */

@@ -2,6 +2,7 @@ import { isAlive } from "@noisefloor/clickhouse/embedded/start-lock.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { HEALTH_PATH, METRICS_PATH, READY_PATH } from "@noisefloor/http/health.ts";
 import { z } from "zod";
+import { urlOfSettings } from "../../query-client/url.ts";
 import { type ProcessNote, readProcessNotes } from "../../serve/reports/process-note.ts";
 import { PROBE_MS, type Probe, probe } from "./probe.ts";
 
@@ -28,7 +29,7 @@ export type ServiceProbe = {
 export async function probeServices({ clickhouse, http }: Settings): Promise<ServiceProbe[]> {
   const notes = await readProcessNotes(clickhouse.dataDir);
   const asked = notes.map((note) => probeService(note.url, note, http.metricsToken));
-  const own = `http://${hostToAsk(http.host)}:${http.port}`;
+  const own = urlOfSettings(http);
   const isNoted = notes.some(({ url }) => new URL(url).port === String(http.port));
   if (!isNoted && http.port > 0) asked.push(probeService(own, undefined, http.metricsToken));
   const probed = await Promise.all(asked);
@@ -37,11 +38,6 @@ export async function probeServices({ clickhouse, http }: Settings): Promise<Ser
 }
 
 const isRefused = (reason: string) => /ECONNREFUSED/.test(reason);
-
-function hostToAsk(host: string): string {
-  if (["0.0.0.0", "::", "127.0.0.1", "::1"].includes(host)) return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
-}
 
 const healthSchema = z.object({ status: z.literal("ok"), version: z.string().optional() });
 const readySchema = z.object({ checks: z.record(z.string(), z.string()) });
