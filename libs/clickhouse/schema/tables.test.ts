@@ -4,7 +4,15 @@ import { expect, test } from "vitest";
 import { dashboardGrants } from "../embedded/dashboard-rights.ts";
 import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
 import { labelOf, RETIRED_TABLES } from "./predecessor.ts";
-import { AGEING_TABLES, DERIVED_TABLES, KEY_TABLES, SHARED_TABLES, TABLES, TRANSIENT_TABLES } from "./tables.ts";
+import {
+  AGEING_TABLES,
+  DERIVED_TABLES,
+  KEY_TABLES,
+  OWN_TTL_TABLES,
+  SHARED_TABLES,
+  TABLES,
+  TRANSIENT_TABLES,
+} from "./tables.ts";
 
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
 
@@ -38,10 +46,11 @@ test("every derived table is filled by the view of its name, and every view fill
   }
 });
 
-test("every table with a TTL is an ageing one, or transient", () => {
+test("every table with a TTL is an ageing one, transient, or registered with a TTL of its own", () => {
   const withTtl = statements.filter((sql) => /\bTTL\b/.test(sql.replace(/^--.*$/gm, "")));
   const names = withTtl.map((sql) => /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) (\w+)/m.exec(sql)?.[1]);
-  expect([...new Set(names)].sort()).toEqual([...AGEING_TABLES.map(({ name }) => name), ...TRANSIENT_TABLES].sort());
+  const ageing = AGEING_TABLES.map(({ name }) => name);
+  expect([...new Set(names)].sort()).toEqual([...ageing, ...TRANSIENT_TABLES, ...OWN_TTL_TABLES].sort());
   expect(AGEING_TABLES.at(-1)?.name, "shows the current retention").toBe("observations");
 });
 

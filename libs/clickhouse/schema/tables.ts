@@ -7,6 +7,8 @@ type TableProperties = {
     /** SQL: from when on a row's age counts. A rollup's row must outlive the last observation that it counts. */
     readonly from: string;
   };
+  /** Its rows are deleted after a time that its migration says, whatever the retention is. */
+  readonly hasOwnTtl?: true;
   /**
    * Only a `copied` table is in a backup. A restore fills a `derived` one from the observations, by the view
    * `<table>_mv`, and leaves a `transient` one as it is.
@@ -44,6 +46,11 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   workspaces: COPIED,
   api_keys: { ...COPIED, holdsKeys: true },
   sensor_keys: { ...COPIED, holdsKeys: true },
+  feeds: COPIED,
+  feed_tokens: { ...COPIED, holdsKeys: true },
+  guard_networks: COPIED,
+  // All rows of a feed are on one server, which says which of them is the newest.
+  feed_refreshes: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
@@ -83,6 +90,8 @@ export const TRANSIENT_TABLES = namesOf(({ backup }) => backup === "transient");
 export const SHARED_TABLES = namesOf(({ isShared }) => isShared === true);
 /** The tables whose rows a cluster spreads over its servers. */
 export const SPREAD_TABLES = namesOf(({ backup, spreadBy }) => spreadBy !== undefined || backup !== "copied");
+/** The tables whose TTL the retention does not change. */
+export const OWN_TTL_TABLES = namesOf(({ hasOwnTtl }) => hasOwnTtl === true);
 export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
 
 /** A table whose rows are deleted some days after their time. */

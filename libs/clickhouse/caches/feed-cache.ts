@@ -1,0 +1,91 @@
+import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { z } from "zod";
+import { hashKey } from "../access/workspaces.ts";
+import type { ClickHouseClient } from "../client/client.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
+import { readFeeds } from "../feeds/definitions.ts";
+import { type GuardNetwork, readGuardNetworks } from "../feeds/guard-networks.ts";
+import { type FeedToken, readFeedTokens } from "../feeds/tokens.ts";
+import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
+
+/** The feeds that users made, their tokens and what they guard, kept in memory: a reader's token costs no query. */
+export type FeedCache = {
+  /** Of all workspaces, in order of their names within each. */
+  feeds(): readonly FeedDefinition[];
+  feedById(id: string): FeedDefinition | undefined;
+  /** The token with this text; undefined when it is not known or was revoked. */
+  token(text: string): FeedToken | undefined;
+  tokensOf(feedId: string): readonly FeedToken[];
+  /** The networks that a workspace guards, and when that changed last, in milliseconds since 1970 UTC. */
+  guardOf(workspaceId: string): Guard;
+  refresh(): Promise<void>;
+  /** Seconds since it was last known to be up to date. */
+  ageSeconds(): number;
+  stop(): void;
+};
+
+type Guard = { readonly networks: readonly GuardNetwork[]; readonly changedAt: number };
+const NO_GUARD: Guard = { networks: [], changedAt: 0 };
+
+/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a revocation. */
+const feedsVersion = defineQuery({
+  name: "feeds-version",
+  sql: `SELECT arrayStringConcat([
+      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM feeds FINAL),
+      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM feed_tokens FINAL),
+      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM guard_networks FINAL)], ' ') AS version`,
+  params: z.object({}),
+  row: z.object({ version: z.string() }),
+});
+
+const NO_ROWS = "0/0 0/0 0/0";
+
+async function readFeedsVersion(client: ClickHouseClient): Promise<string> {
+  return (await runForOne(client, feedsVersion, {})).version;
+}
+
+/** Reads them and keeps them up to date: a token that is made or revoked anywhere counts here within seconds. */
+export async function openFeedCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<FeedCache> {
+  const { current, refresh, ageSeconds, stop } = await openPollingCache(
+    () => readFeedsVersion(client),
+    async () => {
+      const [version, feeds, tokens, guards] = await Promise.all([
+        readFeedsVersion(client),
+        readFeeds(client),
+        readFeedTokens(client),
+        readGuardNetworks(client),
+      ]);
+      return {
+        feeds,
+        byId: new Map(feeds.map((feed) => [feed.id, feed])),
+        tokens: new Map(tokens.map((token) => [token.sha256, token])),
+        guards: guardsByWorkspace(guards),
+        // Not one without feeds: the last one may have been deleted.
+        isEmpty: version === NO_ROWS,
+      };
+    },
+    { ...options, tables: ["feeds", "feed_tokens", "guard_networks"], isEmpty: (content) => content.isEmpty },
+  );
+  return {
+    feeds: () => current().feeds,
+    feedById: (id) => current().byId.get(id),
+    token: (text) => current().tokens.get(hashKey(text)),
+    tokensOf: (feedId) => [...current().tokens.values()].filter((token) => token.feedId === feedId),
+    guardOf: (workspaceId) => current().guards.get(workspaceId) ?? NO_GUARD,
+    refresh,
+    ageSeconds,
+    stop,
+  };
+}
+
+function guardsByWorkspace(guards: readonly GuardNetwork[]): ReadonlyMap<string, Guard> {
+  const byWorkspace = new Map<string, Guard>();
+  for (const guard of guards) {
+    const { networks, changedAt } = byWorkspace.get(guard.workspaceId) ?? NO_GUARD;
+    byWorkspace.set(guard.workspaceId, {
+      networks: guard.isDeleted ? networks : [...networks, guard],
+      changedAt: Math.max(changedAt, guard.updatedAt),
+    });
+  }
+  return byWorkspace;
+}

@@ -1,0 +1,184 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
+import { readColumns } from "../client/columns.ts";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { FEED_REFRESHES } from "../client/table-names.ts";
+
+/** The parent of a list that is not the change of another one. */
+export const NO_REVISION = "00000000-0000-0000-0000-000000000000";
+
+/** What one refresh of a feed has found. Times in milliseconds since 1970 UTC. */
+export type RefreshHead = {
+  readonly feedId: string;
+  /** When the feed or the guarded networks changed last. Of two refreshes the one with the newer basis counts. */
+  readonly basis: number;
+  /** As of when the list is. */
+  readonly refreshedAt: number;
+  /** Names the list. A refresh that finds no difference keeps the revision. */
+  readonly revision: string;
+  /** The revision that it differs from; its own when it found no difference. */
+  readonly parent: string;
+  readonly count: number;
+  /** How many matching addresses were left out because they are guarded. */
+  readonly guarded: number;
+  readonly isTruncated: boolean;
+  readonly tookMs: number;
+};
+
+/** A refresh as it is stored. Addresses are IPv4 as numbers in ascending order. */
+export type Refresh = RefreshHead & {
+  readonly added: Uint32Array;
+  readonly removed: Uint32Array;
+  /** The whole list, where the refresh is a base. */
+  readonly base: Uint32Array | undefined;
+};
+
+/** Stores refreshes: each is seen as a whole or not at all. */
+export async function insertRefreshes(client: ClickHouseClient, refreshes: readonly Refresh[]): Promise<void> {
+  await client.insert({
+    table: "feed_refreshes",
+    values: refreshes.map((refresh) => ({
+      feed_id: refresh.feedId,
+      basis: toDateTime64(refresh.basis),
+      refreshed_at: toDateTime64(refresh.refreshedAt),
+      revision: refresh.revision,
+      parent: refresh.parent,
+      added: [...refresh.added],
+      removed: [...refresh.removed],
+      is_base: refresh.base !== undefined,
+      addresses: refresh.base === undefined ? [] : Array.from(refresh.base),
+      count: refresh.count,
+      guarded: refresh.guarded,
+      is_truncated: refresh.isTruncated,
+      took_ms: refresh.tookMs,
+    })),
+    format: "JSONEachRow",
+  });
+}
+
+const headSchema = z.object({
+  feedId: z.string(),
+  basis: z.int(),
+  refreshedAt: z.int(),
+  revision: z.string(),
+  parent: z.string(),
+  count: z.int(),
+  guarded: z.int(),
+  isTruncated: z.boolean(),
+  tookMs: z.int(),
+});
+
+const newestRefreshes = defineQuery({
+  name: "newest-feed-refreshes",
+  sql: `SELECT toString(feed_id) AS feedId, toUnixTimestamp64Milli(basis) AS basis,
+      toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toString(revision) AS revision, toString(parent) AS parent,
+      count, guarded, is_truncated AS isTruncated, took_ms AS tookMs
+    FROM ${FEED_REFRESHES}
+    WHERE refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      AND (empty({feedIds:Array(UUID)}) OR feed_id IN {feedIds:Array(UUID)})
+    ORDER BY feed_id, basis DESC, refreshed_at DESC, revision DESC LIMIT 1 BY feed_id`,
+  params: z.object({ since: z.int(), feedIds: z.array(z.string()) }),
+  row: headSchema,
+});
+
+/** The refresh that counts of each feed that was refreshed since a time. @param feedIds of these alone, if there are any. */
+export const readRefreshHeads = (
+  client: ClickHouseClient,
+  since: number,
+  feedIds: readonly string[] = [],
+): Promise<RefreshHead[]> => run(client, newestRefreshes, { since, feedIds: [...feedIds] });
+
+/** How two revisions differ. Addresses in ascending order. */
+export type StoredChange = {
+  readonly revision: string;
+  readonly parent: string;
+  /** When the revision was made, in milliseconds since 1970 UTC. */
+  readonly refreshedAt: number;
+  readonly added: Uint32Array;
+  readonly removed: Uint32Array;
+};
+
+/**
+ * The changes of a feed that were made since a time, with those that another process made of the same parents.
+ * @param since milliseconds since 1970 UTC.
+ */
+export function readChanges(client: ClickHouseClient, feedId: string, since: number): Promise<StoredChange[]> {
+  const query = {
+    name: "feed-changes",
+    sql: `SELECT groupArray(toString(revision)), groupArray(toString(parent)),
+        groupArray(toUInt64(toUnixTimestamp64Milli(refreshed_at))),
+        groupArray(toUInt32(length(added))), groupArray(toUInt32(length(removed))),
+        arrayFlatten(groupArray(added)), arrayFlatten(groupArray(removed))
+      FROM (SELECT revision, parent, refreshed_at, added, removed FROM ${FEED_REFRESHES}
+        WHERE feed_id = {feedId:UUID} AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+          AND parent != revision
+        ORDER BY refreshed_at LIMIT 1 BY revision)`,
+    params: { feedId, since },
+    settings: { readonly: "2" },
+  };
+  return readColumns(client, query, (row) => {
+    const revisions = row.strings();
+    const parents = row.strings();
+    const times = row.uint64s();
+    const [addedSizes, removedSizes] = [row.uint32s(), row.uint32s()];
+    const [added, removed] = [pieces(row.uint32s()), pieces(row.uint32s())];
+    return revisions.map((revision, index) => ({
+      revision,
+      parent: parents[index] ?? NO_REVISION,
+      refreshedAt: times[index] ?? 0,
+      added: added(addedSizes[index] ?? 0),
+      removed: removed(removedSizes[index] ?? 0),
+    }));
+  });
+}
+
+/** Cuts an array into pieces that follow each other. */
+function pieces(all: Uint32Array): (length: number) => Uint32Array {
+  let start = 0;
+  return (length) => {
+    const piece = all.slice(start, start + length);
+    start += length;
+    return piece;
+  };
+}
+
+const lastRefreshes = defineQuery({
+  name: "feed-revision-span",
+  sql: `SELECT toUnixTimestamp64Milli(max(refreshed_at)) AS last, toBool(count() > 0) AS isKnown FROM ${FEED_REFRESHES}
+    WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID}`,
+  params: z.object({ feedId: z.string(), revision: z.string() }),
+  row: z.object({ last: z.int(), isKnown: z.boolean() }),
+});
+
+/** When a feed had a revision last, in milliseconds since 1970 UTC; undefined for a revision that is not stored. */
+export async function readLastTime(
+  client: ClickHouseClient,
+  feedId: string,
+  revision: string,
+): Promise<number | undefined> {
+  const [found] = await run(client, lastRefreshes, { feedId, revision });
+  return found?.isKnown ? found.last : undefined;
+}
+
+const bases = defineQuery({
+  name: "feed-bases",
+  sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(refreshed_at) AS refreshedAt FROM ${FEED_REFRESHES}
+    WHERE feed_id = {feedId:UUID} AND is_base ORDER BY refreshed_at DESC`,
+  params: z.object({ feedId: z.string() }),
+  row: z.object({ revision: z.string(), refreshedAt: z.int() }),
+});
+
+/** The refreshes that have a whole list, the newest first. */
+export const readBases = (client: ClickHouseClient, feedId: string) => run(client, bases, { feedId });
+
+/** The whole list of a base. */
+export function readBase(client: ClickHouseClient, feedId: string, revision: string): Promise<Uint32Array> {
+  const query = {
+    name: "feed-base",
+    sql: `SELECT addresses FROM ${FEED_REFRESHES}
+      WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} AND is_base LIMIT 1`,
+    params: { feedId, revision },
+    settings: { readonly: "2" },
+  };
+  return readColumns(client, query, (row) => row.uint32s());
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { applyChanges, changesBetween, composeChanges } from "./address-changes.ts";
+
+const HIGH = 2 ** 32 - 1;
+/** A generator whose numbers repeat often, so that lists share addresses. */
+function randomLists(seed: number, count: number): Uint32Array[] {
+  let state = seed;
+  const next = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state % below;
+  };
+  return Array.from({ length: count }, () => {
+    const numbers = Array.from({ length: next(40) }, () => (next(10) === 0 ? HIGH - next(3) : next(60)));
+    return Uint32Array.from(new Set(numbers)).sort();
+  });
+}
+
+test("the changes between two lists make the second of the first", () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const [before = new Uint32Array(), after = new Uint32Array()] = randomLists(seed, 2);
+    const changes = changesBetween(before, after);
+    const [old, now] = [new Set(before), new Set(after)];
+    expect([...changes.added]).toEqual([...after].filter((address) => !old.has(address)));
+    expect([...changes.removed]).toEqual([...before].filter((address) => !now.has(address)));
+    expect(applyChanges(before, [changes])).toEqual(after);
+  }
+});
+
+test("many changes as one are the difference between the first list and the last", () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const lists = randomLists(seed, 6);
+    const [first = new Uint32Array(), ...later] = lists;
+    const steps = later.map((list, index) => changesBetween(lists[index] ?? first, list));
+    const last = lists.at(-1) ?? first;
+    expect(composeChanges(steps)).toEqual(changesBetween(first, last));
+    expect(applyChanges(first, steps)).toEqual(last);
+  }
+});

@@ -1,0 +1,43 @@
+import { v5 as uuidV5 } from "uuid";
+import { UUID_PATTERN } from "../tags/tag.ts";
+
+/** A saved search whose addresses others fetch. Times in milliseconds since 1970 UTC. */
+export type FeedDefinition = {
+  readonly id: string;
+  /** Whose it is: it finds what this workspace may find, and its keys alone read and change it. */
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly query: string;
+  /** As of a search; 0 stands for everything that is stored. */
+  readonly days: number;
+  readonly description: string;
+  /** How many addresses it lists at most, those seen last. */
+  readonly limit: number;
+  /** For how long consumers that let entries expire should keep one. */
+  readonly ttlHours: number;
+  /** Whether guarded addresses are left out. */
+  readonly isGuarded: boolean;
+  readonly isEnabled: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+export const MAX_FEED_ADDRESSES = 1_000_000;
+export const DEFAULT_FEED_ADDRESSES = 100_000;
+export const DEFAULT_TTL_HOURS = 24;
+/** A consumer's timer of seconds in 32 bits, as ipset's, ends before 25 days. */
+export const MAX_TTL_HOURS = 24 * 24;
+
+const FEED_NAMESPACE = "6b0f2a3e-6a53-4b44-9f6f-0c2c0a2f7d11";
+
+/** The same for the same name in every process, so that two of them that create a feed at once create one. */
+export function feedIdOf(workspaceId: string, name: string): string {
+  return uuidV5(JSON.stringify([workspaceId, name]), FEED_NAMESPACE);
+}
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** Names of paths of the hosted service, and its event feeds by UUID, stay free. */
+export function isFeedName(name: string): boolean {
+  return NAME.test(name) && name !== "events" && !UUID_PATTERN.test(name);
+}
