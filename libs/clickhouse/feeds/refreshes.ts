@@ -142,22 +142,22 @@ function pieces(all: Uint32Array): (length: number) => Uint32Array {
   };
 }
 
-const lastRefreshes = defineQuery({
-  name: "feed-revision-span",
-  sql: `SELECT toUnixTimestamp64Milli(max(refreshed_at)) AS last, toBool(count() > 0) AS isKnown FROM ${FEED_REFRESHES}
+const firstRefresh = defineQuery({
+  name: "first-feed-refresh",
+  sql: `SELECT toUnixTimestamp64Milli(min(refreshed_at)) AS first, toBool(count() > 0) AS isKnown FROM ${FEED_REFRESHES}
     WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID}`,
   params: z.object({ feedId: z.string(), revision: z.string() }),
-  row: z.object({ last: z.int(), isKnown: z.boolean() }),
+  row: z.object({ first: z.int(), isKnown: z.boolean() }),
 });
 
-/** When a feed had a revision last, in milliseconds since 1970 UTC; undefined for a revision that is not stored. */
-export async function readLastTime(
+/** When a feed had a revision first, in milliseconds since 1970 UTC; undefined for a revision that is not stored. */
+export async function readFirstTime(
   client: ClickHouseClient,
   feedId: string,
   revision: string,
 ): Promise<number | undefined> {
-  const [found] = await run(client, lastRefreshes, { feedId, revision });
-  return found?.isKnown ? found.last : undefined;
+  const [found] = await run(client, firstRefresh, { feedId, revision });
+  return found?.isKnown ? found.first : undefined;
 }
 
 const bases = defineQuery({

@@ -69,6 +69,14 @@ export async function readSearch(request: SearchRequest, deps: AskedDeps): Promi
   const query = readParameter(request.query, QUERY);
   const days = readParameter(request.query, SEARCH_DAYS);
   const scopes = readScopes("ip", request.query, caller);
+  return compileAsked({ caller, query, days, scopes }, deps);
+}
+
+/** The same for a search that no request asks for. */
+export async function compileAsked(
+  { caller, query, days, scopes }: Pick<AskedSearch, "caller" | "query" | "days" | "scopes">,
+  deps: Omit<AskedDeps, "authenticate">,
+): Promise<AskedSearch> {
   const now = deps.now();
   const read = readQuery(query, now);
   if (!("query" in read)) {
