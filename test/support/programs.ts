@@ -36,7 +36,8 @@ export async function installPython(name: string, packages: readonly string[]): 
 
 /**
  * Unpacks packages of a release of Debian once, with all that they need, libc too: nothing of the machine but `apt-get`
- * takes part, and nothing is installed on it. @returns a function that runs one of their programs, and their folder.
+ * takes part, and nothing is installed on it.
+ * @returns their folder, and functions that run one of their programs and that give the command which does.
  */
 export async function unpackDebian(name: string, release: string, packages: readonly string[]) {
   const folder = await installOnce(name, async (empty) => {
@@ -67,9 +68,13 @@ export async function unpackDebian(name: string, release: string, packages: read
   const machine = (await readdir(join(root, "usr/lib"))).find((file) => file.endsWith("-linux-gnu")) ?? "";
   const libraries = join(root, "usr/lib", machine);
   const loader = (await readdir(libraries)).find((file) => file.startsWith("ld-linux-")) ?? "";
-  const runUnpacked = (program: string, args: readonly string[]) =>
-    runProgram(join(libraries, loader), ["--library-path", libraries, join(root, program), ...args]);
-  return { root, runUnpacked };
+  const commandOf = (program: string) =>
+    [join(libraries, loader), "--library-path", libraries, join(root, program)] as const;
+  const runUnpacked = (program: string, args: readonly string[]) => {
+    const [command, ...first] = commandOf(program);
+    return runProgram(command, [...first, ...args]);
+  };
+  return { root, commandOf, runUnpacked };
 }
 
 /** A line for a list of apt's sources: another release in the archive that this machine's own packages come from. */

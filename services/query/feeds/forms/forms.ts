@@ -1,8 +1,11 @@
 import { csv } from "./csv.ts";
 import type { Form } from "./form.ts";
+import { iprep } from "./iprep.ts";
+import { ipset } from "./ipset.ts";
 import { json } from "./json.ts";
 import { ndjson } from "./ndjson.ts";
+import { nft } from "./nft.ts";
 import { txt } from "./txt.ts";
 
 /** Every form that a feed has, in the order in which they are listed to users. */
-export const FORMS: readonly Form[] = [txt, csv, ndjson, json];
+export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep];
