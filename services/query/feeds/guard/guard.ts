@@ -1,0 +1,55 @@
+import type { GuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
+import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
+import { findRange, flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
+import type { BenignNetworks } from "../../address/benign-networks.ts";
+
+/** Why an address is in no feed. */
+export type GuardReason =
+  | { readonly type: "service" | "actor"; readonly name: string }
+  | { readonly type: "own_address" }
+  | { readonly type: "network"; readonly id: string; readonly network: string; readonly note: string };
+
+/** The address as a number. @returns undefined for an address that feeds may list. */
+export type FindGuard = (address: number) => GuardReason | undefined;
+
+/** Clouds, of level 3, are not guarded: anybody may rent an address there. */
+const GUARDED_LEVELS: readonly string[] = ["1", "2"];
+
+export type GuardOptions = {
+  readonly networks: Pick<BenignNetworks, "service" | "actor">;
+  /** OWN_ADDRESSES: addresses and networks; those of IPv6 are in no feed anyway. */
+  readonly ownAddresses: readonly string[];
+  readonly guardNetworks: readonly GuardNetwork[];
+};
+
+export function createGuard({ networks, ownAddresses, guardNetworks }: GuardOptions): FindGuard {
+  const isOwn = finder(ownAddresses.map((network, index) => ({ id: String(index), network })));
+  const findNetwork = finder(guardNetworks);
+  const byId = new Map(guardNetworks.map((guard) => [guard.id, guard]));
+  return (address) => {
+    const service = networks.service(address);
+    if (service !== undefined && GUARDED_LEVELS.includes(service.trustLevel)) {
+      return { type: "service", name: service.name };
+    }
+    const actor = networks.actor(address);
+    if (actor !== undefined) return { type: "actor", name: actor.name };
+    if (isOwn(address) !== undefined) return { type: "own_address" };
+    const guard = byId.get(findNetwork(address) ?? "");
+    return guard && { type: "network", id: guard.id, network: guard.network, note: guard.note };
+  };
+}
+
+/** Finds the id of the narrowest network that an address is in. */
+function finder(networks: readonly { readonly id: string; readonly network: string }[]) {
+  const listed = networks.flatMap(({ id, network }): ListedNetwork[] => {
+    const parsed = parseNetwork(network);
+    return typeof parsed === "string" ? [] : [{ ...parsed, listId: id, priority: 0 }];
+  });
+  const ranges = flattenNetworks(listed);
+  const first = Uint32Array.from(ranges, (range) => range.first);
+  const last = Uint32Array.from(ranges, (range) => range.last);
+  return (address: number): string | undefined => {
+    const index = findRange({ first, last }, address);
+    return index === undefined ? undefined : ranges[index]?.listId;
+  };
+}

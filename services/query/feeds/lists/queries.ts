@@ -1,0 +1,78 @@
+import { ArrayColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_NETWORKS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { z } from "zod";
+import { numberColumn } from "../../activity/queries.ts";
+import { allRows } from "../../all-rows.ts";
+import { inScopes, scopesParam } from "../../scope-sql.ts";
+import { searchParams } from "../../search/queries.ts";
+import type { CompiledSearch } from "../../search-sets/compile.ts";
+
+/** How many addresses match, and all of them as numbers unless they are more than `limit`: one row a server. */
+export const feedAddresses = ({ sql }: CompiledSearch) =>
+  defineQuery({
+    name: "feed-addresses",
+    sql: `SELECT toUInt32(bitmapCardinality(found)) AS count,
+        if(count <= {limit:UInt32}, bitmapToArray(found), []) AS addresses
+      FROM (${sql})`,
+    combine: allRows,
+    params: searchParams.extend({ limit: z.int() }),
+    row: z.object({ count: numberColumn, addresses: z.instanceof(ArrayColumn) }),
+    format: "Native",
+  });
+
+/** The `limit` addresses that were seen last, ties by address, as numbers in that order. */
+export const newestAddresses = ({ sql }: CompiledSearch) => {
+  const inOrder = (from: string, columns: string) =>
+    `SELECT ${columns} FROM ${from} ORDER BY last DESC, ip LIMIT {limit:UInt32}`;
+  const rows = `(
+      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_NETWORKS}
+      WHERE ${inScopes(1)} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+        AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
+      GROUP BY ip)`;
+  return defineQuery({
+    name: "newest-feed-addresses",
+    sql: inOrder(rows, "ip"),
+    perServer: inOrder(rows, "ip, last"),
+    combine: (results) => inOrder(`(${allRows(results)})`, "ip"),
+    params: searchParams.extend({ limit: z.int() }),
+    row: z.object({ ip: numberColumn }),
+    format: "Native",
+  });
+};
+
+/** The same search for those of its addresses that were seen on at least `minDays` of the UTC days since `firstDay`. */
+export function seenOnDays({ sql, params, sets }: CompiledSearch, firstDay: number, minDays: number): CompiledSearch {
+  const rows = `SELECT toUInt32(source_ip) AS ip FROM ${OBSERVATIONS}
+      WHERE ${inScopes(1)} AND observed_at >= fromUnixTimestamp64Milli({firstDay:Int64}, 'UTC')
+        AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
+      GROUP BY source_ip HAVING uniqExact(toDate(observed_at, 'UTC')) >= {minDays:UInt32}`;
+  return {
+    sql: `SELECT groupBitmapState(ip) AS matching, matching AS found FROM (${rows})`,
+    params: { ...params, firstDay, minDays },
+    sets,
+  };
+}
+
+/** What forms say of some addresses, beside their tags: one row an address that is stored. Times in milliseconds. */
+export const feedItems = defineQuery({
+  name: "feed-items",
+  sql: `SELECT toUInt32(source_ip) AS address, toUnixTimestamp64Milli(min(observed_at)) AS firstSeen,
+      argMaxIf(asn, (observed_at, observation_id), asn != 0) AS asn,
+      argMaxIf(organization, (observed_at, observation_id), organization != '') AS organization,
+      argMaxIf(country, (observed_at, observation_id), country != '') AS country
+    FROM ${OBSERVATIONS} FINAL
+    PREWHERE source_ip IN {ips:Array(IPv4)} AND ${inScopes(1)}
+      AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    GROUP BY source_ip
+    SETTINGS do_not_merge_across_partitions_select_final = 1`,
+  combine: allRows,
+  params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
+  row: z.object({
+    address: z.int(),
+    firstSeen: z.int(),
+    asn: z.int(),
+    organization: z.string(),
+    country: z.string(),
+  }),
+});

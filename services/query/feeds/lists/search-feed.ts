@@ -1,0 +1,90 @@
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import type { AuthorizedCaller } from "../../auth.ts";
+import { type AskedDeps, compileAsked } from "../../search/asked.ts";
+import { paramsOf } from "../../search/route.ts";
+import type { FindGuard } from "../guard/guard.ts";
+import { feedAddresses, newestAddresses, seenOnDays } from "./queries.ts";
+
+/** A feed as it is refreshed: a definition, or a ready-made one. */
+export type Feed = FeedDefinition & {
+  readonly isReadyMade: boolean;
+  /** Only addresses that were seen on this many of the last UTC days, the current one included. */
+  readonly seenOn?: { readonly minDays: number; readonly days: number };
+};
+
+export type FoundAddresses = {
+  /** In ascending order. */
+  readonly addresses: Uint32Array;
+  /** How many were left out because they are guarded; of a truncated list, of those seen as recently as the listed. */
+  readonly guarded: number;
+  readonly isTruncated: boolean;
+};
+
+/** How many more than the limit are read, so that guarded ones can be left out without asking again. */
+const SPARE = 10_000;
+
+/**
+ * Runs the search of a feed with what its workspace may see, in the global dataset.
+ * @param caller the workspace that owns the feed.
+ * @param guard of its guarded addresses; undefined for a feed that has none.
+ */
+export async function searchFeed(
+  feed: Feed,
+  { caller, guard }: { readonly caller: AuthorizedCaller; readonly guard: FindGuard | undefined },
+  deps: Omit<AskedDeps, "authenticate">,
+  signal: AbortSignal,
+): Promise<FoundAddresses> {
+  const { query, seenOn, limit } = feed;
+  const days = feed.days === 0 ? undefined : feed.days;
+  const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps);
+  const compiled =
+    seenOn === undefined
+      ? asked.compiled
+      : seenOnDays(asked.compiled, firstDayOf(deps.now(), seenOn.days), seenOn.minDays);
+  const params = paramsOf({ ...asked, compiled });
+  const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);
+  const count = rows.reduce((sum, row) => sum + row.count.reduce((all, one) => all + one, 0), 0);
+  if (count <= limit + SPARE) {
+    const found = leaveOut(joined(rows.map((row) => row.addresses.values)), guard);
+    if (found.addresses.length <= limit) return { ...found, addresses: found.addresses.sort(), isTruncated: false };
+  }
+  for (let more = SPARE; ; more *= 2) {
+    const blocks = await deps.read(newestAddresses(compiled), { ...params, limit: limit + more }, signal);
+    const newest = joined(blocks.map(({ ip }) => ip));
+    const found = leaveOut(newest, guard, limit);
+    const isWhole = newest.length < limit + more;
+    if (isWhole || found.addresses.length === limit) {
+      const isTruncated = !isWhole || newest.length > found.addresses.length + found.guarded;
+      return { ...found, addresses: found.addresses.sort(), isTruncated };
+    }
+  }
+}
+
+const firstDayOf = (now: number, days: number) => (Math.floor(now / DAY_MS) - days + 1) * DAY_MS;
+
+function joined(arrays: readonly Uint32Array[]): Uint32Array {
+  const [only, second] = arrays;
+  if (only !== undefined && second === undefined) return only;
+  const all = new Uint32Array(arrays.reduce((length, array) => length + array.length, 0));
+  let length = 0;
+  for (const array of arrays) {
+    all.set(array, length);
+    length += array.length;
+  }
+  return all;
+}
+
+/** The addresses that are not guarded, of which the first `limit` are kept. */
+function leaveOut(addresses: Uint32Array, guard: FindGuard | undefined, limit = addresses.length) {
+  const kept = new Uint32Array(Math.min(addresses.length, limit));
+  let length = 0;
+  let guarded = 0;
+  for (const address of addresses) {
+    if (length === limit) break;
+    if (guard?.(address) === undefined) kept[length++] = address;
+    else guarded++;
+  }
+  return { addresses: kept.slice(0, length), guarded };
+}

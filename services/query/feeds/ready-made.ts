@@ -1,0 +1,66 @@
+import { DEFAULT_TTL_HOURS, feedIdOf, MAX_FEED_ADDRESSES } from "@noisefloor/domain/feeds/feed-definition.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import type { Feed } from "./lists/search-feed.ts";
+
+const MALICIOUS = "(classification:malicious OR classification:suspicious)";
+const TAG_PREFIX = "tag-";
+
+type ReadyMade = Pick<Feed, "query" | "days" | "description" | "seenOn">;
+
+const BY_NAME: Readonly<Record<string, ReadyMade>> = {
+  recent: {
+    query: `${MALICIOUS} last_seen:3d`,
+    days: 0,
+    description: "Malicious or suspicious addresses that were seen in the last 3 days",
+  },
+  persistent: {
+    query: `${MALICIOUS} last_seen:14d`,
+    days: 0,
+    description: "Malicious or suspicious addresses that were seen on 10 or more of the last 14 days",
+    seenOn: { minDays: 10, days: 14 },
+  },
+};
+
+/** The feed of a workspace that needs no definition; undefined when no such feed has this name. */
+export function readyMadeFeed(
+  workspaceId: string,
+  name: string,
+  tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
+): Feed | undefined {
+  const found = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : tagFeed(name, tags);
+  if (found === undefined) return undefined;
+  return {
+    ...found,
+    id: feedIdOf(workspaceId, name),
+    workspaceId,
+    name,
+    limit: MAX_FEED_ADDRESSES,
+    ttlHours: DEFAULT_TTL_HOURS,
+    isGuarded: true,
+    isEnabled: true,
+    createdAt: 0,
+    updatedAt: 0,
+    isReadyMade: true,
+  };
+}
+
+/** Names that no definition may have. */
+export const isReadyMadeName = (name: string): boolean => Object.hasOwn(BY_NAME, name) || name.startsWith(TAG_PREFIX);
+
+/** Those that are listed; there is one a tag besides. */
+export const READY_MADE_NAMES: readonly string[] = Object.keys(BY_NAME);
+
+function tagFeed(
+  name: string,
+  tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
+): ReadyMade | undefined {
+  if (!name.startsWith(TAG_PREFIX)) return undefined;
+  const slug = name.slice(TAG_PREFIX.length);
+  const tag = tags.resolve(slug);
+  if (tag === undefined || tag.slug !== slug) return undefined;
+  return {
+    query: `tags:"${tag.id}"`,
+    days: 7,
+    description: `Addresses that were seen with the tag ${tag.name} in the last 7 days`,
+  };
+}
