@@ -97,3 +97,19 @@ export function text(about: Described & { readonly example: string }): Parameter
     .transform((given) => (given === "" ? undefined : given));
   return { ...about, takes: "a text", schema, describedBy: "input" };
 }
+
+/** One of some words, in exactly this spelling. */
+export function choice<const Value extends string>(
+  about: Described & { readonly values: readonly Value[]; readonly fallback: Value },
+): Parameter<Value> {
+  const { name, description, values, fallback } = about;
+  const takes = values.join(" or ");
+  return {
+    name,
+    description,
+    takes,
+    schema: z.enum(values).default(() => fallback),
+    describedBy: "input",
+    example: fallback,
+  };
+}

@@ -16,7 +16,7 @@ const serviceSchema = z
   })
   .meta({ id: "BusinessService", description: "The benign service in whose networks the address is." });
 
-const contextTagSchema = z
+export const contextTagSchema = z
   .strictObject({
     id: uuid,
     slug: z.string(),

@@ -1,7 +1,7 @@
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
-import type { Parameter } from "@noisefloor/http/requests/parameters.ts";
+import { choice, type Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
@@ -17,6 +17,13 @@ export const CURSOR: Parameter<Position | undefined> = {
   describedBy: "input",
   example: "1763644826000-9f3c61d2a8b04e17",
 };
+
+export const OBSERVATIONS_FORMAT = choice({
+  name: "format",
+  description: "As NDJSON a page is an observation a line, and its cursor the header `Next-Cursor`.",
+  values: ["json", "ndjson"],
+  fallback: "json",
+});
 
 const port = z.int().min(0).max(65_535);
 /** Text that scanners chose. */
@@ -87,7 +94,7 @@ export const getAddressObservations = defineOperation({
     "they are large; only an empty `cursor` means that there are no more. Covers all that is stored. Each page counts " +
     "as a lookup.",
   pathParameters: { ip: ADDRESS },
-  queryParameters: [LIMIT, CURSOR, WORKSPACE_LABELS],
+  queryParameters: [LIMIT, CURSOR, OBSERVATIONS_FORMAT, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "A page of observations, possibly none.",
@@ -123,7 +130,12 @@ export const getAddressObservations = defineOperation({
       ],
       cursor: "",
     },
+    otherMediaTypes: {
+      "application/x-ndjson":
+        '{"observed_at":"2026-11-20T13:20:26.250Z","dataset":"global","destination_port":22,"transport":"tcp","tags":[]}\n',
+    },
     headers: LIMIT_HEADERS,
+    textHeaders: { "Next-Cursor": "Only of NDJSON: the `cursor` of the page; missing on the last." },
   },
   errorResponses: {
     400: errorResponse(

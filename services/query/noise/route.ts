@@ -13,7 +13,7 @@ import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, LIMIT, readScopes } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { namedSensorScopes, sensorScopes } from "../sensors/scopes.ts";
-import { CURSOR, getAddressObservations } from "./observations-operation.ts";
+import { CURSOR, getAddressObservations, OBSERVATIONS_FORMAT } from "./observations-operation.ts";
 import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
 import { countEntries, type EntryList, type OfAddress, readAddressSensors, readEntries, readTags } from "./queries.ts";
 import { readAddressObservations } from "./read-observations.ts";
@@ -40,12 +40,19 @@ export function registerNoise(app: FastifyInstance, deps: NoiseDeps): void {
       sensorsOf(asked, deps, deadline.signal),
     ),
   );
-  registerOperation(app, getAddressObservations, async (request, reply, deadline) => {
+  registerOperation(app, getAddressObservations, async (request, reply, deadline, _toJsonArray, toMediaBody) => {
     const page = { limit: readParameter(request.query, LIMIT), after: readParameter(request.query, CURSOR) };
+    const format = readParameter(request.query, OBSERVATIONS_FORMAT);
     return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (asked, caller) => {
       await refreshOutdated(deps);
       const query = { ...asked, ...page, namedScopes: namedSensorScopes(caller) };
-      return { ip: asked.ip, ...(await readAddressObservations(query, deps, deadline.signal)) };
+      const { observations, cursor } = await readAddressObservations(query, deps, deadline.signal);
+      if (format === "json") return { ip: asked.ip, observations, cursor };
+      if (cursor !== "") reply.header("next-cursor", cursor);
+      return toMediaBody(
+        "application/x-ndjson; charset=utf-8",
+        observations.map((one) => `${JSON.stringify(one)}\n`),
+      );
     });
   });
 }

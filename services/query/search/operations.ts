@@ -1,7 +1,8 @@
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
-import { boolean, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
+import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../address/schema.ts";
+import { CSV_HEADER } from "../csv-row.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { count, ip, NOT_ENTITLED } from "../wire.ts";
@@ -25,6 +26,14 @@ export const QUICK = boolean({
   description: "Whether rows have the short form: found or not, classification and trust level.",
   alsoTrue: ["True"],
   alsoFalse: ["False"],
+});
+
+export const FORMAT = choice({
+  name: "format",
+  description:
+    "As CSV a page has the columns of a list, whatever `quick` and `exclude` say, and no page follows it: it takes no `scroll`.",
+  values: ["json", "csv"],
+  fallback: "json",
 });
 
 export const wrongQuery = {
@@ -109,18 +118,27 @@ const EXAMPLE_PAGE = {
   },
   data: [EXAMPLE_CONTEXT],
 };
+const AS_CSV = {
+  otherMediaTypes: {
+    "text/csv": `${CSV_HEADER}192.175.48.6,2026-09-14T03:12:09Z,2026-11-20T17:01:34Z,malicious,mirai ssh-bruteforcer,AS64500,Example Hosting,VN\r\n`,
+  },
+  headers: {
+    ...LIMIT_HEADERS,
+    "Search-Count": "Only of CSV: how many addresses match, of which a page has the first.",
+  },
+} as const;
 const PAGE = {
   description: `${SEARCHED} In numeric order. An address that matches from the first page to the last is listed exactly once, whatever is stored meanwhile. Each listed address counts as a lookup; if fewer are left than the page has, it fails and counts none.`,
-  queryParameters: [QUERY, SIZE, SCROLL, QUICK, EXCLUDE, SEARCH_DAYS, WORKSPACE_LABELS],
+  queryParameters: [QUERY, SIZE, SCROLL, FORMAT, QUICK, EXCLUDE, SEARCH_DAYS, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "A page, possibly empty.",
     schema: pageSchema,
     example: EXAMPLE_PAGE,
-    headers: LIMIT_HEADERS,
+    ...AS_CSV,
   },
   errorResponses: {
-    206: { description: ADJUSTED, schema: pageSchema, example: EXAMPLE_PAGE, headers: LIMIT_HEADERS },
+    206: { description: ADJUSTED, schema: pageSchema, example: EXAMPLE_PAGE, ...AS_CSV },
     400: wrongQuery,
     403: NOT_ENTITLED,
     429: TOO_MANY_LOOKUPS,

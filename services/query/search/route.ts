@@ -3,6 +3,7 @@ import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { type OperationHandler, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { type SummaryDeps, streamContexts, streamSummaries } from "../address/read-contexts.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../address/response.ts";
@@ -10,8 +11,9 @@ import type { Authenticate } from "../auth.ts";
 import { bulkCost } from "../costs.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { type AskedSearch, readSearch, searchCost } from "./asked.ts";
+import { csvLines } from "./csv.ts";
 import { EXCLUDE, withoutMembers } from "./exclude.ts";
-import { countSearch, QUICK, SCROLL, SIZE, search, searchIps, searchMetadata } from "./operations.ts";
+import { countSearch, FORMAT, QUICK, SCROLL, SIZE, search, searchIps, searchMetadata } from "./operations.ts";
 import { searchAll, searchCount, searchPage } from "./queries.ts";
 import { digestOf, readScroll, writeScroll } from "./scroll.ts";
 
@@ -86,15 +88,18 @@ function pages(
   deps: SearchDeps,
   always: ReadonlySet<string>,
 ): OperationHandler<Pages["path"], Pages["success"]["schema"]> {
-  return async (request, reply, deadline, toJsonArray) => {
+  return async (request, reply, deadline, toJsonArray, toMediaBody) => {
     const asked = await readSearch(request, deps);
     const { caller, query, days, scopes } = asked;
+    const isCsv = readParameter(request.query, FORMAT) === "csv";
     const size = readParameter(request.query, SIZE);
     const quick = readParameter(request.query, QUICK);
     const excluded = new Set([...always, ...readParameter(request.query, EXCLUDE)]);
     const labels = request.query.workspace_labels ?? "";
     const digest = digestOf({ query, days, size, quick, excluded: [...excluded].sort(), labels });
-    const first = readScroll(readParameter(request.query, SCROLL), digest, deps.now());
+    const scroll = readParameter(request.query, SCROLL);
+    if (isCsv && scroll !== undefined) throw new HttpError(400, "Invalid parameter: scroll is for format=json alone");
+    const first = readScroll(scroll, digest, deps.now());
     const { signal } = deadline;
 
     const readPage = async () => {
@@ -106,6 +111,16 @@ function pages(
     const { count, matching, addresses } = await app.admission.run(request, searchCost(asked), signal, readPage);
     const ips = addresses.slice(0, size).map(numberToIpv4);
     const next = addresses[size];
+    const isAdjusted = matching > count;
+    if (isCsv) {
+      return deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
+        app.admission.run(request, bulkCost(ips.length, false), signal, async () => {
+          const lines = await toMediaBody("text/csv; charset=utf-8", csvLines(ips, asked, deps, signal));
+          describeAsked(asked, isAdjusted, reply.header("search-count", count));
+          return lines;
+        }),
+      );
+    }
     const rows = async () =>
       quick
         ? toJsonArray(quickRows(ips, asked, deps, signal))
@@ -117,7 +132,7 @@ function pages(
       request_metadata: {
         ...REQUEST_METADATA,
         message: "" as const,
-        ...describeAsked(asked, matching > count, reply),
+        ...describeAsked(asked, isAdjusted, reply),
         count,
         scroll: next === undefined ? "" : writeScroll(next, digest, deps.now()),
         complete: next === undefined,

@@ -73,6 +73,24 @@ test.each([3, 50, 1000])("pages of %i list each observation of the address once,
   }
 });
 
+test("as NDJSON a page is the same observations a line, and its cursor a header", async () => {
+  const { body } = await world.get(`${PATH}?limit=50`, {});
+  const { observations: listed, cursor } = pageSchema.parse(body);
+  const answer = await world.app.inject({ url: `${PATH}?limit=50&format=ndjson` });
+  expect([answer.statusCode, answer.headers["content-type"]]).toEqual([200, "application/x-ndjson; charset=utf-8"]);
+  expect(answer.headers["next-cursor"]).toBe(cursor);
+  const [end, ...lines] = answer.body.split("\n").reverse();
+  expect(end).toBe("");
+  expect(lines.reverse().map((line) => JSON.parse(line))).toEqual(listed);
+  const last = await world.app.inject({ url: `${PATH}?limit=1000&format=ndjson` });
+  expect([last.headers["next-cursor"], last.body.trim().split("\n").length]).toEqual([
+    undefined,
+    observations.filter((one) => one.source_ip === IP && one.dataset === "global").length,
+  ]);
+  const none = await world.app.inject({ url: "/v3/noise/ips/45.0.9.9/observations?format=ndjson" });
+  expect([none.statusCode, none.body]).toEqual([200, ""]);
+});
+
 test("a workspace reads its own, with their sensors, and nothing of another workspace", async () => {
   const key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
   const listed = await readAll("limit=20&workspace_labels=global,community,personal", { key });

@@ -1,0 +1,36 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { type AddressContext, streamContexts } from "../address/read-contexts.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
+import { CSV_HEADER, type ListedAddress, toCsvRow } from "../csv-row.ts";
+import type { AskedSearch } from "./asked.ts";
+
+type CsvDeps = LookupDeps & { readonly catalogue: TagCatalogue };
+
+/** Some addresses as lines of CSV, the header first. */
+export async function* csvLines(
+  ips: readonly string[],
+  { scopes }: AskedSearch,
+  deps: CsvDeps,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  yield CSV_HEADER;
+  const withDetails = true;
+  for await (const [ip, context] of streamContexts(ips, scopes, withDetails, deps, signal)) {
+    yield toCsvRow(toListed(ip, context, deps.catalogue));
+  }
+}
+
+function toListed(ip: string, { noise, details }: AddressContext, catalogue: TagCatalogue): ListedAddress {
+  return {
+    ip,
+    // Without details, its observations have expired since the search.
+    first_seen: noise === undefined ? "" : formatTimestamp(details?.first_seen ?? noise.lastSeen),
+    last_seen: noise === undefined ? "" : formatTimestamp(noise.lastSeen),
+    classification: noise?.classification ?? "",
+    tags: (noise?.tagIds ?? []).flatMap((id) => catalogue.byId(id)?.slug ?? []).sort(),
+    asn: details === undefined || details.asn === 0 ? "" : `AS${details.asn}`,
+    organization: details?.organization ?? "",
+    country: details?.country ?? "",
+  };
+}
