@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DATASETS } from "../access/scope.ts";
 import { MAX_WORKSPACE_ID, WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "../access/workspace-id.ts";
+import { TRANSPORTS } from "./transports.ts";
 
 /** The largest serialized observation, in bytes. */
 export const MAX_OBSERVATION_BYTES = 64 * 1024;
@@ -46,9 +47,6 @@ export const MAX_HEADER_LINES_LENGTH = 4_096;
 export const MAX_LOGIN_ATTEMPTS = 1_000_000;
 /** The largest metadata, in bytes as JSON. */
 export const MAX_METADATA_BYTES = 8 * 1024;
-
-export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
-export type Transport = (typeof TRANSPORTS)[number];
 
 /**
  * A sensor that cuts a text inside an emoji leaves half a surrogate pair. UTF-8 cannot encode it, so ClickHouse would

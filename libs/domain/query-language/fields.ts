@@ -1,3 +1,4 @@
+import { TRANSPORTS } from "../observation/transports.ts";
 import { editDistance } from "../text/edit-distance.ts";
 import type { RangeField, TextField, WordsField } from "./query.ts";
 
@@ -12,7 +13,13 @@ export type FieldKind =
     }
   | { readonly kind: "time"; readonly field: RangeField }
   | { readonly kind: "words"; readonly field: WordsField }
-  | { readonly kind: "value"; readonly field: TextField; readonly values?: readonly string[] }
+  | {
+      readonly kind: "value";
+      readonly field: TextField;
+      readonly values?: readonly string[];
+      /** To be suggested; others are no error. */
+      readonly usual?: readonly string[];
+    }
   /** `riot`, and marks of the hosted service that are always false here. */
   | { readonly kind: "boolean"; readonly field?: "riot" }
   /** Names of the hosted service that have no values here. */
@@ -48,7 +55,7 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ["sensor", value("sensor")],
   ["metadata.asn asn", { kind: "number", field: "asn", prefix: "AS" }],
   ["raw_data.scan.port port", number("port")],
-  ["raw_data.scan.protocol protocol", value("protocol")],
+  ["raw_data.scan.protocol protocol", { kind: "value", field: "protocol", usual: TRANSPORTS }],
   ["metadata.sensor_hits", number("sensor_hits")],
   ["metadata.sensor_count", number("sensor_count")],
   ["first_seen", time("first_seen")],
@@ -110,6 +117,18 @@ export function findField(name: string): FieldKind | { readonly message: string 
     message: `no field is called ${shown}.${nearest === undefined ? "" : ` Did you mean ${JSON.stringify(nearest)}?`}`,
   };
 }
+
+/** A field that has values here, with the name that is quickest to type, and all that it may be called. */
+export type ListedField = { readonly name: string; readonly names: readonly string[]; readonly kind: FieldKind };
+
+export const LISTED_FIELDS: readonly ListedField[] = FIELDS.flatMap(([text, kind]) => {
+  if (kind.kind === "without-values" || (kind.kind === "boolean" && kind.field === undefined)) return [];
+  const names = text.split(" ");
+  const [full = ""] = names;
+  const last = full.slice(full.lastIndexOf(".") + 1);
+  const name = names.find((one) => !one.includes(".")) ?? ("kind" in findField(last) ? last : full);
+  return [{ name, names: [...new Set([name, ...names])], kind }];
+});
 
 /** A typing error has at most so many letters in it. */
 const mostEdits = (length: number) => (length >= 8 ? 3 : length >= 5 ? 2 : 1);

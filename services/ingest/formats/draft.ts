@@ -1,12 +1,7 @@
 import { hash } from "node:crypto";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import {
-  MAX_HEADER_LINES_LENGTH,
-  MAX_ITEMS,
-  MAX_LENGTH,
-  TRANSPORTS,
-  type Transport,
-} from "@noisefloor/domain/observation/schema.ts";
+import { MAX_HEADER_LINES_LENGTH, MAX_ITEMS, MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
+import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/transports.ts";
 import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
 import { splitAddress } from "./addresses.ts";
 import type { Fields } from "./fields.ts";

@@ -36,6 +36,45 @@ test("a query has its matches counted, summed up and listed, and a value of the 
   expect(faults).toEqual([]);
 });
 
+test("the box completes fields, values and tags with the keyboard alone, and Escape and Enter leave what was typed", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/search");
+  const box = page.getByRole("combobox", { name: "Query" });
+  const options = page.locator(".combobox").getByRole("option");
+  const texts = () => options.locator("code").allTextContents();
+  await box.pressSequentially("classi");
+  expect(await texts()).toEqual(["classification:"]);
+  expect(await box.getAttribute("aria-expanded")).toBe("true");
+  await box.press("ArrowDown");
+  const chosen = page.locator(".combobox").getByRole("option", { selected: true });
+  expect(await box.getAttribute("aria-activedescendant")).toBe(await chosen.getAttribute("id"));
+  await expectAccessible(ours, "completion");
+  await box.press("Tab");
+  await options.nth(3).waitFor();
+  expect(await texts()).toEqual(["malicious", "suspicious", "benign", "unknown"]);
+  await box.press("ArrowUp");
+  await box.press("Enter");
+  expect(await box.inputValue()).toBe("classification:unknown ");
+  expect(await options.count()).toBe(0);
+  await box.fill("tags:sc");
+  await options.filter({ hasText: "scanner" }).waitFor();
+  await box.press("Escape");
+  expect(await options.count()).toBe(0);
+  expect(await box.inputValue()).toBe("tags:sc");
+  await box.press("ArrowDown");
+  await options.filter({ hasText: "scanner" }).click();
+  expect(await box.inputValue()).toBe("tags:scanner ");
+  await box.pressSequentially("country_code:");
+  await options.filter({ hasText: "Germany" }).waitFor();
+  await box.press("ArrowDown");
+  await box.press("Enter");
+  await box.press("Enter");
+  await page.locator("[data-matches]", { hasText: `${count(CROWD + 1)} addresses match.` }).waitFor();
+  await settled();
+  expect(new URL(page.url()).searchParams.get("query")).toBe("tags:scanner country_code:DE");
+  expect(faults).toEqual([]);
+});
+
 test("an error of a query stands at its place, and nothing is searched", async () => {
   const { page, faults, open } = ours;
   await open("/search?query=port%3A22%20clasification%3Amalicious");

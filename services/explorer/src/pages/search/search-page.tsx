@@ -5,6 +5,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
 import { searchPath } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { QueryInput } from "../../search/completion/query-input.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -58,16 +59,7 @@ function QueryForm({ query, days }: QueryProps) {
   return (
     <search class="large">
       <form onSubmit={search}>
-        <input
-          name="query"
-          value={query}
-          aria-label="Query"
-          aria-describedby="query-errors"
-          placeholder="tags:mirai port:23 NOT country_code:US"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
-        />
+        <QueryInput name="query" query={query} label="Query" errorId="query-errors" />
         <button type="submit">Search</button>
       </form>
     </search>

@@ -1,0 +1,146 @@
+import { type FieldKind, findField, LISTED_FIELDS } from "./fields.ts";
+import type { Field } from "./query.ts";
+import { quote } from "./quote.ts";
+
+/** What may be written at a place of a query. */
+export type Completion = {
+  /** The part of the text that a suggestion replaces, in UTF-16 units from 0. */
+  readonly from: number;
+  readonly to: number;
+  readonly suggestions: readonly Suggestion[];
+};
+export type Suggestion = {
+  /** As it is written into the query. */
+  readonly text: string;
+  /** What it means; empty where the text says it all. */
+  readonly meaning: string;
+};
+
+/** A value of a field, which is found by either. */
+export type KnownValue = { readonly value: string; readonly name: string };
+/** The values that the caller knows of a field; undefined for none. */
+export type KnownValues = (field: Field) => readonly KnownValue[] | undefined;
+
+const MAX_SUGGESTIONS = 10;
+
+/** The field whose value is being written there, by which a caller knows which values to load. */
+export function fieldAt(text: string, cursor: number): Field | undefined {
+  const place = placeAt(text, cursor);
+  const found = place?.field === undefined ? undefined : findField(place.field);
+  return found !== undefined && "kind" in found && "field" in found ? found.field : undefined;
+}
+
+/** Suggests fields, or values of the field before the cursor; those that begin with what is written come first. */
+export function complete(text: string, cursor: number, known: KnownValues): Completion {
+  const place = placeAt(text, cursor);
+  if (place === undefined) return { from: cursor, to: cursor, suggestions: [] };
+  const { from, typed, field } = place;
+  if (field === undefined) {
+    const to = cursor + (/^[\w.]*:?/.exec(text.slice(cursor))?.[0].length ?? 0);
+    return { from, to, suggestions: typed === "" ? [] : suggestFields(typed) };
+  }
+  const to = cursor + (/^[^\s()]*/.exec(text.slice(cursor))?.[0].length ?? 0);
+  const found = findField(field);
+  return { from, to, suggestions: "kind" in found ? suggestValues(found, typed, known) : [] };
+}
+
+type Place = { readonly from: number; readonly typed: string; readonly field: string | undefined };
+
+/** What is written before the cursor: undefined within a range, where numbers and times stand. */
+function placeAt(text: string, cursor: number): Place | undefined {
+  const groups: (string | undefined)[] = [];
+  let [start, isQuoted, isRange] = [0, false, false];
+  for (let index = 0; index < cursor; index++) {
+    const character = text.charAt(index);
+    if (character === "\\") index++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (isRange) isRange = !/[\]}]/.test(character);
+    else if (/[[{]/.test(character) && text.charAt(index - 1) === ":") isRange = true;
+    else if (character === "(") {
+      groups.push(/^[-!]*([\w.]+):$/.exec(text.slice(start, index))?.[1] ?? groups.at(-1));
+      start = index + 1;
+    } else if (character === ")") {
+      groups.pop();
+      start = index + 1;
+    } else if (/\s/.test(character)) start = index + 1;
+  }
+  if (isRange || start > cursor) return undefined;
+  const signs = /^[-!]*/.exec(text.slice(start, cursor))?.[0].length ?? 0;
+  const [whole = "", name] = /^([\w.]+):/.exec(text.slice(start + signs, cursor)) ?? [];
+  const field = name ?? groups.at(-1);
+  const from = start + signs + whole.length;
+  return { from, typed: text.slice(from, cursor).replace(/^"/, "").toLowerCase(), field };
+}
+
+function suggestFields(typed: string): Suggestion[] {
+  const called = LISTED_FIELDS.flatMap(({ names, kind }) => {
+    const name = names.find((one) => one.startsWith(typed));
+    return name === undefined ? [] : [{ text: `${name}:`, meaning: meaningOf(kind) }];
+  });
+  const others = LISTED_FIELDS.flatMap(({ name, names, kind }) =>
+    names.some((one) => one.startsWith(typed)) || !name.includes(typed)
+      ? []
+      : [{ text: `${name}:`, meaning: meaningOf(kind) }],
+  );
+  return [...called, ...others].slice(0, MAX_SUGGESTIONS);
+}
+
+function meaningOf(kind: FieldKind): string {
+  const values = "values" in kind && kind.values !== undefined ? kind.values.join(", ") : undefined;
+  return values ?? MEANINGS[kind.kind];
+}
+
+const MEANINGS: Readonly<Record<FieldKind["kind"], string>> = {
+  address: "an address or a network",
+  number: "a number, >1000 or [1 TO 1023]",
+  time: "a day, 7d for the last seven days, <7d for before",
+  words: "words in it",
+  value: "the whole value",
+  boolean: "true or false",
+  "without-values": "",
+};
+
+const TIMES = [
+  ["1d", "in the last 24 hours"],
+  ["7d", "in the last seven days"],
+  ["30d", "in the last thirty days"],
+  ["today", "since midnight UTC"],
+  ["yesterday", "the whole UTC day before"],
+] as const;
+
+function valuesOf(kind: FieldKind, known: KnownValues): readonly KnownValue[] {
+  const plain = (values: readonly (string | number)[]) => values.map((value) => ({ value: String(value), name: "" }));
+  switch (kind.kind) {
+    case "boolean":
+      return plain(["true", "false"]);
+    case "time":
+      return TIMES.map(([value, name]) => ({ value, name }));
+    case "number":
+      return kind.values === undefined ? (known(kind.field) ?? []) : plain(kind.values);
+    case "value":
+      return known(kind.field) ?? plain(kind.values ?? kind.usual ?? []);
+    case "words":
+      return known(kind.field) ?? [];
+    default:
+      return [];
+  }
+}
+
+/** Nothing for a value that is written whole: there is nothing to add. */
+function suggestValues(kind: FieldKind, typed: string, known: KnownValues): Suggestion[] {
+  const values = valuesOf(kind, known);
+  if (values.some(({ value }) => value.toLowerCase() === typed)) return [];
+  const begins = ({ value, name }: KnownValue) =>
+    value.toLowerCase().startsWith(typed) || name.toLowerCase().startsWith(typed);
+  const contains = (one: KnownValue) =>
+    !begins(one) && (one.value.toLowerCase().includes(typed) || one.name.toLowerCase().includes(typed));
+  return [...values.filter(begins), ...values.filter(contains)]
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ value, name }) => ({ text: writeValue(value), meaning: name === value ? "" : name }));
+}
+
+/** A value as a query has it, in quotes where it would not stand for itself. */
+export function writeValue(value: string): string {
+  return /^[\p{L}\p{N}_.][\p{L}\p{N}_./:+-]*$/u.test(value) ? value : quote(value);
+}
