@@ -13,16 +13,26 @@ export type Authenticate = (request: FastifyRequest) => AuthorizedCaller;
 
 const UNAUTHENTICATED: Caller = { plan: UNAUTHENTICATED_PLAN, entitlements: new Set() };
 
-export function authenticator(accessCache: AccessCache, plans: Plans): Authenticate {
+/** Adds a caller's limits: the plan of a workspace may no longer be configured. */
+export function callerWithLimits(plans: Plans): (caller: Caller) => AuthorizedCaller {
   const unauthenticatedLimits = plans.get(UNAUTHENTICATED_PLAN);
   if (unauthenticatedLimits === undefined) throw new Error(`the plan ${UNAUTHENTICATED_PLAN} is missing`);
+  // Not by spreading: V8 would make a hidden class a request.
+  return ({ workspaceId, plan, entitlements }) => ({
+    workspaceId,
+    plan,
+    entitlements,
+    limits: plans.get(plan) ?? unauthenticatedLimits,
+  });
+}
+
+export function authenticator(accessCache: AccessCache, plans: Plans): Authenticate {
+  const withLimits = callerWithLimits(plans);
   return (request) => {
     const key = keyOf(request.headers);
     const caller = key === "" ? UNAUTHENTICATED : accessCache.callerOf(key);
     if (caller === undefined) throw new HttpError(401, "Unauthorized");
     request.workspaceId = caller.workspaceId;
-    const { workspaceId, plan, entitlements } = caller;
-    // The plan of a workspace may no longer be configured. Not by spreading: V8 would make a hidden class a request.
-    return { workspaceId, plan, entitlements, limits: plans.get(plan) ?? unauthenticatedLimits };
+    return withLimits(caller);
   };
 }

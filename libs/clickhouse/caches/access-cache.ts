@@ -7,6 +7,8 @@ import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 export type AccessCache = {
   /** The caller behind a key; undefined when the key is not known or was revoked. */
   callerOf(key: string): Caller | undefined;
+  /** The workspace itself, for what runs on its behalf; undefined when there is none with this id. */
+  callerOfWorkspace(workspaceId: string): Caller | undefined;
   refresh(): Promise<void>;
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;
@@ -36,7 +38,12 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
         const caller = callers.get(workspaceId);
         if (caller !== undefined && !isRevoked) byHash.set(sha256, caller);
       }
-      return { byHash, byKey: new Map<string, Caller>(), isEmpty: workspaces.length === 0 && keys.length === 0 };
+      return {
+        callers,
+        byHash,
+        byKey: new Map<string, Caller>(),
+        isEmpty: workspaces.length === 0 && keys.length === 0,
+      };
     },
     { ...options, tables: ["workspaces", "api_keys"], isEmpty: (content) => content.isEmpty },
   );
@@ -48,5 +55,6 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
     if (caller !== undefined && byKey.size < MAX_KEYS_BY_TEXT) byKey.set(key, caller);
     return caller;
   };
-  return { callerOf, refresh, ageSeconds, stop };
+  const callerOfWorkspace = (workspaceId: string) => current().callers.get(workspaceId);
+  return { callerOf, callerOfWorkspace, refresh, ageSeconds, stop };
 }

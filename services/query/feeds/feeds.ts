@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import type { Plans } from "@noisefloor/domain/access/plan.ts";
+import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import type { BenignNetworks } from "../address/benign-networks.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
+import { callerWithLimits } from "../auth.ts";
+import { createGuard, type FindGuard } from "./guard/guard.ts";
+import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts";
+import { type FeedBasis, isCurrent, refreshFeed } from "./lists/refresh.ts";
+import type { Feed } from "./lists/search-feed.ts";
+import { readyMadeFeed } from "./ready-made.ts";
+
+export type FeedsOptions = LookupDeps & {
+  /** Of a user who may write the tables of feeds. */
+  readonly client: ClickHouseClient;
+  readonly cache: FeedCache;
+  readonly catalogue: TagCatalogue;
+  readonly networks: LookupDeps["networks"] & { current(): BenignNetworks };
+  readonly accessCache: Pick<AccessCache, "callerOfWorkspace">;
+  readonly plans: Plans;
+  readonly ownAddresses: readonly string[];
+  /** The server ends a refresh that takes longer. */
+  readonly maxSeconds: number;
+  /** How often the feeds are looked through; without it they are refreshed when they are asked for alone. */
+  readonly lookEveryMs?: number;
+  /** Whether queries of callers wait for their turn: refreshes let them go first. */
+  readonly isBusy?: () => boolean;
+  /** Called with a refresh that failed, and with those that succeed again. */
+  readonly onRefresh?: (feed: Feed, error: unknown) => void;
+};
+
+export type Feeds = {
+  readonly lists: FeedLists;
+  /** A feed that a user made, or a ready-made one. */
+  find(workspaceId: string, name: string): Feed | undefined;
+  findById(id: string): Feed | undefined;
+  /** Those that users of a workspace made. */
+  ofWorkspace(workspaceId: string): readonly Feed[];
+  guardOf(workspaceId: string): FindGuard;
+  /**
+   * The list of a feed: while its refresh fails, the last one.
+   * @returns undefined when there is none yet.
+   */
+  stateOf(feed: Feed, signal: AbortSignal): Promise<FeedState | undefined>;
+  /** Refreshes a feed unless its list is as new as its definition. Calls at the same time share a refresh. */
+  refresh(feed: Feed, maxAgeMs?: number): Promise<FeedState>;
+  stop(): Promise<void>;
+};
+
+/** ASK: refreshed at least once a minute. */
+const REFRESH_AFTER_MS = 45_000;
+/** A list that nobody refreshed for so long is refreshed before it is answered. */
+const STALE_MS = 90_000;
+/** For how long a ready-made feed is refreshed after it was last read. */
+const KEPT_AFTER_READ_MS = 15 * 60_000;
+/** How long a refresh lets queries of callers go first. */
+const MAX_YIELD_MS = 5_000;
+
+export function openFeeds(options: FeedsOptions): Feeds {
+  const { client, cache, accessCache, networks, ownAddresses, now, onRefresh = () => {} } = options;
+  const lists = openFeedLists({ client, now });
+  const withLimits = callerWithLimits(options.plans);
+  const stopping = new AbortController();
+  const running = new Map<string, Promise<FeedState>>();
+  /** The ready-made feeds that are read, and when, in milliseconds of `performance.now()`, as the next. */
+  const read = new Map<string, { readonly feed: Feed; readonly at: number }>();
+  const looked = new Map<string, { readonly at: number; readonly basis: number }>();
+
+  const guardOf = (workspaceId: string) =>
+    createGuard({
+      networks: networks.current(),
+      ownAddresses,
+      guardNetworks: cache.guardOf(workspaceId).networks,
+    });
+  const basisOf = (feed: Feed) =>
+    Math.max(feed.updatedAt, feed.isGuarded ? cache.guardOf(feed.workspaceId).changedAt : 0);
+  /** @throws when the workspace of the feed was deleted. */
+  const ownerOf = (feed: Feed): FeedBasis => {
+    const caller = accessCache.callerOfWorkspace(feed.workspaceId);
+    if (caller === undefined) throw new RangeError(`the feed ${feed.name} belongs to no workspace`);
+    const guard = feed.isGuarded ? guardOf(feed.workspaceId) : undefined;
+    return { caller: withLimits(caller), guard, basis: basisOf(feed) };
+  };
+  const start = async (feed: Feed, maxAgeMs: number): Promise<FeedState> => {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(options.maxSeconds * 1_000)]);
+    const owner = ownerOf(feed);
+    try {
+      const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs }, signal);
+      onRefresh(feed, undefined);
+      return state;
+    } catch (error) {
+      onRefresh(feed, error);
+      throw error;
+    } finally {
+      looked.set(feed.id, { at: performance.now(), basis: owner.basis });
+    }
+  };
+  const refresh = (feed: Feed, maxAgeMs = 0): Promise<FeedState> => {
+    // One that is under way may have begun before the change that the caller wants to see.
+    const key = `${feed.id} ${basisOf(feed)}`;
+    const known = running.get(key);
+    if (known !== undefined) return known;
+    const started = start(feed, maxAgeMs).finally(() => running.delete(key));
+    running.set(key, started);
+    return started;
+  };
+
+  const isDue = (feed: Feed) => {
+    const last = looked.get(feed.id);
+    return last === undefined || last.basis !== basisOf(feed) || performance.now() - last.at >= REFRESH_AFTER_MS;
+  };
+  const refreshed = function* () {
+    for (const feed of cache.feeds()) if (feed.isEnabled) yield { ...feed, isReadyMade: false };
+    for (const [id, { feed, at }] of read) {
+      if (performance.now() - at > KEPT_AFTER_READ_MS) read.delete(id);
+      else yield feed;
+    }
+  };
+  const letOthersGoFirst = async () => {
+    const end = performance.now() + MAX_YIELD_MS;
+    while (options.isBusy?.() && performance.now() < end && !stopping.signal.aborted) await sleep(100);
+  };
+  const look = async () => {
+    await lists.poll();
+    for (const feed of [...refreshed()]) {
+      if (stopping.signal.aborted) return;
+      if (!isDue(feed) || accessCache.callerOfWorkspace(feed.workspaceId) === undefined) continue;
+      await letOthersGoFirst();
+      // Its failure is told to onRefresh; the others are refreshed all the same.
+      await refresh(feed, REFRESH_AFTER_MS).catch(() => {});
+    }
+  };
+  let looking: Promise<void> | undefined;
+  const timer =
+    options.lookEveryMs === undefined
+      ? undefined
+      : setInterval(() => {
+          looking ??= look()
+            .catch(() => {})
+            .finally(() => {
+              looking = undefined;
+            });
+        }, options.lookEveryMs);
+  timer?.unref();
+
+  return {
+    lists,
+    find(workspaceId, name) {
+      const feed = cache.feedById(feedIdOf(workspaceId, name));
+      return feed ? { ...feed, isReadyMade: false } : readyMadeFeed(workspaceId, name, options.catalogue);
+    },
+    findById(id) {
+      const feed = cache.feedById(id);
+      return feed && { ...feed, isReadyMade: false };
+    },
+    ofWorkspace: (workspaceId) =>
+      cache.feeds().flatMap((feed) => (feed.workspaceId === workspaceId ? [{ ...feed, isReadyMade: false }] : [])),
+    guardOf,
+    async stateOf(feed, signal) {
+      if (feed.isReadyMade) read.set(feed.id, { feed, at: performance.now() });
+      const state = await lists.current(feed.id);
+      const isFresh = state !== undefined && isCurrent(state.head, basisOf(feed), now(), STALE_MS);
+      if (isFresh) return state;
+      // Others wait for a refresh of the looks: readers get the last list meanwhile.
+      if (state !== undefined && !feed.isReadyMade && options.lookEveryMs !== undefined) return state;
+      const aborted = new Promise<undefined>((settle) => signal.addEventListener("abort", () => settle(undefined)));
+      return Promise.race([refresh(feed, REFRESH_AFTER_MS).catch(() => state), aborted]);
+    },
+    refresh,
+    async stop() {
+      clearInterval(timer);
+      stopping.abort();
+      await looking;
+      await Promise.allSettled(running.values());
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { NO_REVISION, type RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { AuthorizedCaller } from "../../auth.ts";
+import type { AskedDeps } from "../../search/asked.ts";
+import type { FindGuard } from "../guard/guard.ts";
+import type { FeedLists, FeedState } from "./lists.ts";
+import { type Feed, searchFeed } from "./search-feed.ts";
+
+/** A whole list is stored at least once a day, with time to spare. */
+const BASE_AFTER_MS = 20 * HOUR_MS;
+/** Or when so many changes follow the last whole list that reading them takes longer than reading the list. */
+const MAX_CHANGED_SHARE = 0.5;
+
+/** The owner of a feed and what its list depends on, besides what is stored. */
+export type FeedBasis = {
+  readonly caller: AuthorizedCaller;
+  readonly guard: FindGuard | undefined;
+  /** When the feed or the guarded networks changed last, in milliseconds since 1970 UTC. */
+  readonly basis: number;
+};
+
+/**
+ * Runs a feed's search and stores what it found, unless another process did so a moment ago or knows of a later change
+ * of the feed. Nothing of it is seen before all is stored.
+ * @param maxAgeMs of a list that need not be refreshed.
+ * @throws when the store fails: the last complete list stays.
+ */
+export async function refreshFeed(
+  feed: Feed,
+  { caller, guard, basis }: FeedBasis,
+  {
+    lists,
+    maxAgeMs,
+    ...deps
+  }: Omit<AskedDeps, "authenticate"> & { readonly lists: FeedLists; readonly maxAgeMs: number },
+  signal: AbortSignal,
+): Promise<FeedState> {
+  const known = await lists.sync(feed.id);
+  const now = deps.now();
+  if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return known;
+  const start = performance.now();
+  const { addresses, guarded, isTruncated } = await searchFeed(feed, { caller, guard }, deps, signal);
+  const before = known?.addresses ?? new Uint32Array();
+  const changes = changesBetween(before, addresses);
+  const changed = changes.added.length + changes.removed.length;
+  const isSame = known !== undefined && changed === 0;
+  const revision = isSame ? known.head.revision : randomUUID();
+  const head: RefreshHead = {
+    feedId: feed.id,
+    basis,
+    // Later than the refresh before, whatever this machine's clock says.
+    refreshedAt: Math.max(now, (known?.head.refreshedAt ?? 0) + 1),
+    revision,
+    parent: known === undefined ? NO_REVISION : known.head.revision,
+    count: addresses.length,
+    guarded,
+    isTruncated,
+    tookMs: Math.round(performance.now() - start),
+  };
+  const isBase =
+    known === undefined ||
+    head.refreshedAt - known.baseAt >= BASE_AFTER_MS ||
+    changed > addresses.length * MAX_CHANGED_SHARE;
+  const change = { ...(known === undefined ? { added: new Uint32Array(), removed: new Uint32Array() } : changes) };
+  const state: FeedState = {
+    head,
+    addresses: isSame ? known.addresses : addresses,
+    recent: isSame
+      ? known.recent
+      : [...(known?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
+    baseAt: isBase ? head.refreshedAt : known.baseAt,
+  };
+  await lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
+  return state;
+}
+
+/** Whether a list need not be refreshed by a process with this basis. Another clock may be a little ahead. */
+export function isCurrent(head: RefreshHead, basis: number, now: number, maxAgeMs: number): boolean {
+  if (head.basis !== basis) return head.basis > basis;
+  return Math.abs(now - head.refreshedAt) < maxAgeMs;
+}
