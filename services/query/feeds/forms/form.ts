@@ -2,7 +2,7 @@ import type { Parameter, RawQuery } from "@noisefloor/http/requests/parameters.t
 import type { FeedChanges, FeedList } from "../feed-content.ts";
 
 /** A body piece by piece, each of some tens of kilobytes. */
-export type Chunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+export type Chunks = Iterable<string | Buffer> | AsyncIterable<string | Buffer>;
 
 /** How a request wants a form to be written. */
 export type FormWriter = {

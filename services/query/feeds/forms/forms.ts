@@ -3,9 +3,10 @@ import type { Form } from "./form.ts";
 import { iprep } from "./iprep.ts";
 import { ipset } from "./ipset.ts";
 import { json } from "./json.ts";
+import { mmdb } from "./mmdb.ts";
 import { ndjson } from "./ndjson.ts";
 import { nft } from "./nft.ts";
 import { txt } from "./txt.ts";
 
 /** Every form that a feed has, in the order in which they are listed to users. */
-export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep];
+export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep, mmdb];
