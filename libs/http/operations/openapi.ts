@@ -154,6 +154,7 @@ function describeAnswer(answer: Answer) {
       ? { schema: { type: "string" as const }, example: text }
       : { schema: { type: "string" as const, format: "binary" } },
   ]);
+  const content = { [mediaType]: { schema, example }, ...Object.fromEntries(others) };
   return {
     description,
     headers: {
@@ -162,6 +163,6 @@ function describeAnswer(answer: Answer) {
       "Unknown-Parameters": UNKNOWN_PARAMETERS_HEADER,
     },
     // First the one with the schema: some generators know only the first.
-    content: { [mediaType]: { schema, example }, ...Object.fromEntries(others) },
+    ...(schema instanceof z.ZodNever ? {} : { content }),
   };
 }

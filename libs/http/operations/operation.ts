@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
-import type { z } from "zod";
+import { z } from "zod";
 import type { ResponseReservation } from "../limits/response-memory.ts";
 import { type Deadline, runWithDeadline } from "../requests/deadline.ts";
 import type { Parameter, PathParameter, RawQuery } from "../requests/parameters.ts";
@@ -63,7 +63,7 @@ export type Answer<Schema extends z.ZodType = z.ZodType> = {
  */
 export type Operation<Path extends string = string, Body extends z.ZodType = z.ZodType> = {
   readonly id: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** With parameters in braces, as OpenAPI writes it. */
   readonly path: Path;
   /** Whose key it checks; a workspace's by default. */
@@ -81,7 +81,8 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
     readonly schema: z.ZodType;
     readonly example: unknown;
   };
-  readonly success: Answer<Body> & { readonly status: 200 | 202 };
+  /** A 204 has no body: its handler resolves to {@link NO_CONTENT}. */
+  readonly success: Answer<Body> & { readonly status: 200 | 201 | 202 | 204 };
   /** Its error responses by status, besides those that all operations have in common. */
   readonly errorResponses: Readonly<Record<number, Answer>>;
 };
@@ -98,6 +99,12 @@ type Immutable<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [Name in keyof T]: Immutable<T[Name]> }
     : T;
+
+/** The success of an operation whose answer is a 204. */
+export const NO_CONTENT = Symbol("no content");
+
+/** The success of an operation that has nothing to say. */
+export const NOTHING = { schema: z.never(), example: undefined } as const;
 
 /** An error response that is no exception: where every second request gets one, to throw it costs too much. */
 export class ErrorResponse {
@@ -122,7 +129,7 @@ export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   toJsonArray: ToJsonArray,
   /** For a body that is not JSON. */
   toMediaBody: ToMediaBody,
-) => Promise<Immutable<z.input<Body>> | MediaBody | typeof NOT_MODIFIED | ErrorResponse>;
+) => Promise<Immutable<z.input<Body>> | MediaBody | typeof NOT_MODIFIED | typeof NO_CONTENT | ErrorResponse>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
 export function routeOf({ path }: Pick<Operation, "path">): string {
@@ -163,7 +170,8 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
           const success = reply.code(operation.success.status);
           const toMediaBody = mediaBodyMaker(memory, deadline);
           const result = await handler(request, success, deadline, jsonArrayMaker(memory, deadline), toMediaBody);
-          if (result === NOT_MODIFIED) return undefined;
+          if (result === NOT_MODIFIED) return 304;
+          if (result === NO_CONTENT) return 204;
           if (result instanceof ErrorResponse) {
             reply.code(result.status);
             return { mediaType: JSON_TYPE, body: JSON.stringify(result.body) };
@@ -171,7 +179,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
           const isMedia = result instanceof MediaBody;
           const mediaType = isMedia ? result.mediaType : (operation.success.mediaType ?? JSON_TYPE);
           const body = isMedia ? result.pieces : await serializeResponse(result, memory, deadline);
-          if (hasEtag && isNotModified(request, reply, body)) return undefined;
+          if (hasEtag && isNotModified(request, reply, body)) return 304;
           if (typeof body === "string" || body.length < 2 || !isText(mediaType)) return { mediaType, body };
           varyByEncoding(reply);
           const encoding = acceptedEncoding(request);
@@ -180,7 +188,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
           setContentEncoding(reply, encoding);
           return { mediaType, body: compressed };
         });
-        if (answer === undefined) return reply.code(304).send();
+        if (typeof answer === "number") return reply.code(answer).send();
         // Not before: an error response is JSON.
         reply.type(answer.mediaType);
         return sendable(answer, reply, memory);
