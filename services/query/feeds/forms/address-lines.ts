@@ -1,5 +1,5 @@
-/** Lines in a chunk of a body. */
-const LINES = 4_096;
+/** How many lines a chunk of a body has. */
+export const LINES = 4_096;
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
 
 /** Each address with a text before and after it, in chunks. */

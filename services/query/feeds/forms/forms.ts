@@ -1,4 +1,5 @@
 import { csv } from "./csv.ts";
+import { dnsbl, rpz } from "./dns-zones.ts";
 import type { Form } from "./form.ts";
 import { iprep } from "./iprep.ts";
 import { ipset } from "./ipset.ts";
@@ -9,4 +10,4 @@ import { nft } from "./nft.ts";
 import { txt } from "./txt.ts";
 
 /** Every form that a feed has, in the order in which they are listed to users. */
-export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep, mmdb];
+export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep, mmdb, dnsbl, rpz];
