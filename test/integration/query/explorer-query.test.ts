@@ -30,7 +30,7 @@ test("a query has its matches counted, summed up and listed, and a value of the 
     .click();
   await page.locator("[data-matches]", { hasText: "1 address matches." }).waitFor();
   await settled();
-  expect(new URL(page.url()).searchParams.get("query")).toMatch(/^\(tags:scanner\) tags:"[0-9a-f-]{36}"$/);
+  expect(new URL(page.url()).searchParams.get("query")).toMatch(/^\(tags:scanner\) tags:[0-9a-f-]{36}$/);
   await expectAccessible(ours, "search");
   expect(await page.locator("main script, main img").count()).toBe(0);
   expect(faults).toEqual([]);
@@ -100,6 +100,38 @@ test("a query typed into the box of any page is run, and a port of an address le
   await open(`/ip/${NOISE}`);
   await page.getByRole("link", { name: "80", exact: true }).click();
   await page.locator("[data-matches]", { hasText: "1 address matches." }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("values on every page lead to the search for them, which finds what the page is about", async () => {
+  const { page, faults, open, settled } = ours;
+  const queries = new Set<string>();
+  const collect = async (path: string) => {
+    await open(path);
+    const observations = page.getByRole("button", { name: "Show the newest observations" });
+    if ((await observations.count()) > 0) {
+      await observations.click();
+      await page.locator("[data-observations-page]").waitFor();
+      await settled();
+    }
+    for (const link of await page.locator('main a[href*="/search?query="]').all()) {
+      queries.add(new URL((await link.getAttribute("href")) ?? "", shown.url).searchParams.get("query") ?? "");
+    }
+  };
+  await collect(`/ip/${NOISE}`);
+  await collect("/search?query=tags%3Aworm");
+  for (const path of ["/", "/tags/worm", "/networks/45.0.0.0/24", "/asns/AS64500", "/countries/DE"])
+    await collect(path);
+  const fieldOf = (query: string) => /([a-z0-9_]+):[^ ]/.exec(query.replace(/^\(.*\) /, ""))?.[1] ?? "";
+  const fields = new Set([...queries].map(fieldOf));
+  const expected = ["port", "path", "useragent", "method", "sensor", "organization", "tags", "cve", "ip", "asn"];
+  expect([...fields]).toEqual(expect.arrayContaining([...expected, "country_code", "country"]));
+  for (const query of queries) {
+    const { body } = await shown.world.get(`/v3/gnql/count?${new URLSearchParams({ query })}`, { key: shown.key });
+    expect([query, Object(body).count > 0]).toEqual([query, true]);
+  }
+  await open("/sensors");
+  expect(await page.locator('main a[href*="query=sensor"]').count()).toBeGreaterThan(0);
   expect(faults).toEqual([]);
 });
 

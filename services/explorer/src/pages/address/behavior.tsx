@@ -1,15 +1,13 @@
-import { quote } from "@noisefloor/domain/query-language/quote.ts";
 import type { Scanner } from "../../api/operations.ts";
-import { searchPath } from "../../routing/paths.ts";
+import { portPath, type SearchedField, valuePath } from "../../search/value-search.tsx";
 import { Facts, values } from "./facts.tsx";
 
-/** The search for all addresses that have a value, too. */
-const withSame = (field: string) => (text: string) => searchPath(`${field}:${quote(text)}`);
+const withSame = (field: SearchedField) => (text: string) => valuePath(field, text);
 
 /** @param text `22/tcp`, or `22` where the protocol is not known. */
 function withSamePort(text: string): string {
-  const [port, protocol] = text.split("/");
-  return searchPath(protocol === undefined ? `port:${port}` : `port:${port} protocol:${protocol}`);
+  const [port = "", protocol] = text.split("/");
+  return portPath(port, protocol);
 }
 
 /** What sensors saw an address do. */
@@ -27,7 +25,7 @@ export function Behavior({ raw }: { readonly raw: Scanner["raw_data"] }) {
             withSamePort,
           ),
         ],
-        ["HTTP methods", values(http.method)],
+        ["HTTP methods", values(http.method, withSame("method"))],
         ["HTTP paths", values(http.path, withSame("path"))],
         ["User agents", values(http.useragent, withSame("useragent"))],
         ["Header fields", values(http.request_header)],

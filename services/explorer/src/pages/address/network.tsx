@@ -1,5 +1,6 @@
 import type { Scanner, Service } from "../../api/operations.ts";
 import { asnPath, countryPath, networkPath } from "../../routing/paths.ts";
+import { type SearchedField, ValueLink } from "../../search/value-search.tsx";
 import { formatMinute } from "../../text/format.ts";
 import { Hostile, Prose, Reference } from "../../text/hostile.tsx";
 import { Facts, values } from "./facts.tsx";
@@ -18,22 +19,45 @@ export function Network({ ip, metadata }: NetworkProps) {
   if (!("asn" in metadata)) return <Facts title="Network" facts={[neighbours]} />;
   const { asn, organization, source_city: city, region, source_country: country, source_country_code: code } = metadata;
   // A city may be a region and a country, too.
-  const place = new Set([city, region].filter((part) => part !== "" && part !== country));
+  const parts = [["city", city] as const, ["region", region === city ? "" : region] as const];
+  const place = parts.filter(([, part]) => part !== "" && part !== country);
   return (
     <Facts
       title="Network and place"
       facts={[
         [
           "Network",
-          asn === "" ? shown(organization) : <LinkTo key="asn" href={asnPath(asn)} text={asn} rest={organization} />,
+          asn === "" ? (
+            linked("organization", organization)
+          ) : (
+            <>
+              <a href={asnPath(asn)}>{asn}</a> <ValueLink field="organization" value={organization} />
+            </>
+          ),
         ],
         neighbours,
-        ["Place", shown([...place].join(", "))],
+        [
+          "Place",
+          place.length === 0
+            ? ""
+            : place.map(([field, part], index) => (
+                <span key={field}>
+                  {index === 0 ? "" : ", "}
+                  <ValueLink field={field} value={part} />
+                </span>
+              )),
+        ],
         [
           "Country",
-          code === "" ? shown(country) : <LinkTo key="country" href={countryPath(code)} text={country || code} />,
+          code === "" ? (
+            linked("country", country)
+          ) : (
+            <a href={countryPath(code)}>
+              <Hostile text={country || code} />
+            </a>
+          ),
         ],
-        ["Reverse DNS", shown(metadata.rdns)],
+        ["Reverse DNS", linked("rdns", metadata.rdns)],
         ["Operating system", shown(metadata.os)],
         ["Sensors in", values(metadata.destination_countries)],
       ]}
@@ -41,17 +65,8 @@ export function Network({ ip, metadata }: NetworkProps) {
   );
 }
 
-type LinkProps = { readonly href: string; readonly text: string; readonly rest?: string };
-
-function LinkTo({ href, text, rest = "" }: LinkProps) {
-  return (
-    <>
-      <a href={href}>
-        <Hostile text={text} />
-      </a>{" "}
-      {shown(rest)}
-    </>
-  );
+function linked(field: SearchedField, value: string) {
+  return value.trim() === "" ? "" : <ValueLink field={field} value={value} />;
 }
 
 export function BenignService({ service }: { readonly service: Service }) {

@@ -4,6 +4,7 @@ import type { AddressObservation } from "../../api/operations.ts";
 import { observationsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { tagPath } from "../../routing/paths.ts";
+import { portPath, type SearchedField, ValueLink, valuePath } from "../../search/value-search.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
@@ -91,13 +92,17 @@ function Row({ observation }: { readonly observation: AddressObservation }) {
         {formatMinute(observed_at)}
         {sensor_id === undefined ? null : (
           <div class="faint">
-            <Hostile text={sensor_id} />
+            <ValueLink field="sensor" value={sensor_id} />
           </div>
         )}
       </th>
       <td>
-        {destination_port === undefined ? null : destination_port}
-        {transport === undefined ? null : `/${transport}`}
+        {destination_port === undefined ? null : (
+          <a href={portPath(destination_port, transport)}>
+            {destination_port}
+            {transport === undefined ? null : `/${transport}`}
+          </a>
+        )}
       </td>
       <td>
         {done.length === 0 ? (
@@ -127,9 +132,10 @@ function Row({ observation }: { readonly observation: AddressObservation }) {
 /** What an observation says of the address, in the order of a visit. */
 function stepsOf(one: AddressObservation): ComponentChildren[] {
   const { http, ssh, tls, credentials = [], login_attempts: attempts = 0 } = one;
-  const texts = [ssh?.banner, tls?.ja4, tls?.ja3, ssh?.hassh];
+  const fingerprints = [["ja4", tls?.ja4] as const, ["ja3", tls?.ja3] as const, ["hassh", ssh?.hassh] as const];
   return [
-    ...texts.flatMap((text) => (text === undefined ? [] : [<Code text={text} />])),
+    ...(ssh?.banner === undefined ? [] : [<Code text={ssh.banner} />]),
+    ...fingerprints.flatMap(([field, text]) => (text === undefined ? [] : [<LinkedCode field={field} text={text} />])),
     ...(http === undefined ? [] : [<Request http={http} />]),
     ...(credentials.length === 0 && attempts > 0 ? [plural(attempts, "login attempt")] : []),
     ...credentials.map(({ username, password }) => (
@@ -157,23 +163,32 @@ function stepsOf(one: AddressObservation): ComponentChildren[] {
 }
 
 function Request({ http }: { readonly http: NonNullable<AddressObservation["http"]> }) {
-  const { method = "", path = "", query, user_agent: agent, host } = http;
-  const target = `${path}${query === undefined ? "" : `?${query}`}`;
+  const { method, path, query, user_agent: agent, host } = http;
   return (
     <>
-      <Code text={`${method} ${target}`} />
+      {method === undefined ? null : <LinkedCode field="method" text={method} />}{" "}
+      {path === undefined ? null : <LinkedCode field="path" text={path} />}
+      {query === undefined ? null : <Code text={`?${query}`} />}
       {host === undefined ? null : (
         <>
           {" "}
-          of <Code text={host} />
+          of <LinkedCode field="host" text={host} />
         </>
       )}
       {agent === undefined ? null : (
         <>
           {" "}
-          as <Code text={agent} />
+          as <LinkedCode field="useragent" text={agent} />
         </>
       )}
     </>
+  );
+}
+
+function LinkedCode({ field, text }: { readonly field: SearchedField; readonly text: string }) {
+  return (
+    <a href={valuePath(field, text)}>
+      <Code text={text} />
+    </a>
   );
 }

@@ -2,6 +2,7 @@ import { sensorsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
 import { BASE } from "../../routing/paths.ts";
+import { valuePath } from "../../search/value-search.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, formatMinute, plural } from "../../text/format.ts";
 import { Code, Facts, items } from "./facts.tsx";
@@ -24,7 +25,9 @@ export function Sensors({ ip }: { readonly ip: string }) {
                   key: id,
                   shown: (
                     <>
-                      <Code text={id} />{" "}
+                      <a href={valuePath("sensor", id)}>
+                        <Code text={id} />
+                      </a>{" "}
                       <span class="faint">
                         ({plural(observations, "observation")}, the last at {formatMinute(last)})
                       </span>

@@ -6,6 +6,7 @@ import { networkOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { addressPath, tagPath } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { SearchLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { LimitChoice } from "../../shell/controls/limit-choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
@@ -44,6 +45,7 @@ export function NetworkPage() {
       </h1>
       <div class="bar-of-choices">
         <h2>Addresses seen scanning</h2>
+        <SearchLink field="ip" value={name} />
         <LimitChoice limits={LIMITS} value={limit} onChoose={(chosen) => set({ limit: chosen })} />
       </div>
       <Loaded of={network} what="the addresses">

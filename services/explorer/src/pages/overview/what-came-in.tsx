@@ -10,6 +10,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
 import { asnPath, countryPath } from "../../routing/paths.ts";
+import { ValueLink } from "../../search/value-search.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
@@ -96,7 +97,7 @@ export function WhatCameIn({ days }: { readonly days: number }) {
                 sortName: organization,
                 name: (
                   <>
-                    <a href={asnPath(asn)}>{asn}</a> <Hostile text={organization} />
+                    <a href={asnPath(asn)}>{asn}</a> <ValueLink field="organization" value={organization} />
                   </>
                 ),
                 value,

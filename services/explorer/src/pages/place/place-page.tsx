@@ -3,6 +3,7 @@ import type { AddressesOfCountry, AddressesOfNetwork } from "../../api/operation
 import { addressesOfCountry, addressesOfNetwork } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { SearchLink } from "../../search/value-search.tsx";
 import { Clamped } from "../../shell/clamped.tsx";
 import { LimitChoice } from "../../shell/controls/limit-choice.tsx";
 import { PeriodChoice } from "../../shell/controls/period-choice.tsx";
@@ -19,7 +20,7 @@ const LIMITS = ["100", "1000"] as const;
 export function NetworkOfAsnPage() {
   const { asn = "" } = useRoute().params;
   usePageTitle(asn);
-  const { days, limit, choices } = useChoices();
+  const { days, limit, choices } = useChoices("asn", asn);
   const network = useAnswer(addressesOfNetwork(asn, days, limit));
   return (
     <>
@@ -37,7 +38,7 @@ export function NetworkOfAsnPage() {
 /** `/countries/{code}`: the addresses that were seen in a country. */
 export function CountryPage() {
   const { country: code = "" } = useRoute().params;
-  const { days, limit, choices } = useChoices();
+  const { days, limit, choices } = useChoices("country_code", code);
   const country = useAnswer(addressesOfCountry(code, days, limit));
   const name = country.data?.country === "" ? code : (country.data?.country ?? code);
   usePageTitle(name);
@@ -54,13 +55,14 @@ export function CountryPage() {
   );
 }
 
-function useChoices() {
+function useChoices(field: "asn" | "country_code", value: string) {
   const { values, set } = useParameters({ days: "1", limit: "100" });
   const days = oneOf(DAYS, values.days, "1");
   const limit = oneOf(LIMITS, values.limit, "100");
   const choices = (
     <div class="bar-of-choices">
       <h2>Addresses seen scanning</h2>
+      <SearchLink field={field} value={value} days={days} />
       <PeriodChoice days={DAYS} value={days} onChoose={(chosen) => set({ days: chosen })} />
       <LimitChoice limits={LIMITS} value={limit} onChoose={(chosen) => set({ limit: chosen })} />
     </div>

@@ -6,6 +6,7 @@ import { searchMetadataOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
 import { addressPath } from "../../routing/paths.ts";
+import { ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
@@ -97,13 +98,22 @@ function Rows({ data }: Pick<SearchPage, "data">) {
                 </td>
                 <td class="when">{formatMinute(last)}</td>
                 <td>
-                  <Hostile text={tags.map(({ name }) => name).join(", ")} />
+                  {tags.map(({ slug, name }, index) => (
+                    <span key={slug}>
+                      {index === 0 ? "" : ", "}
+                      <ValueLink field="tags" value={slug} text={name} />
+                    </span>
+                  ))}
                 </td>
                 <td>
-                  <Hostile text={metadata?.organization ?? ""} />
+                  <ValueLink field="organization" value={metadata?.organization ?? ""} />
                 </td>
                 <td>
-                  <Hostile text={metadata?.source_country ?? ""} />
+                  <ValueLink
+                    field="country_code"
+                    value={metadata?.source_country_code ?? ""}
+                    text={metadata?.source_country ?? ""}
+                  />
                 </td>
               </tr>
             );

@@ -1,10 +1,10 @@
-import { quote } from "@noisefloor/domain/query-language/quote.ts";
 import type { SearchStats } from "../../api/operations.ts";
 import { searchStatsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
 import { searchPath } from "../../routing/paths.ts";
+import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
@@ -31,7 +31,7 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
   const { count, stats, adjusted_query: adjusted } = found;
   const listOf = (
     heading: string,
-    field: string,
+    field: SearchedField,
     entries: readonly (readonly [name: string, value: string, count: number])[],
   ) => (
     <section>
@@ -45,7 +45,7 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
           sortName: name,
           value: addresses,
           name: (
-            <a href={searchPath(`(${query}) ${field}:${quote(value)}`, days)}>
+            <a href={searchPath(`(${query}) ${conditionOn(field, value)}`, days)}>
               <Hostile text={name} />
             </a>
           ),

@@ -1,4 +1,5 @@
 import type { Sensor } from "../../api/operations.ts";
+import { ValueLink } from "../../search/value-search.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatAgo, formatCount, formatShare } from "../../text/format.ts";
@@ -42,7 +43,7 @@ function SensorRow({ sensor, now }: { readonly sensor: Sensor; readonly now: num
   return (
     <tr data-sensor={sensor.sensor_id}>
       <th scope="row">
-        <Hostile text={sensor.name} />
+        <ValueLink field="sensor" value={sensor.sensor_id} text={sensor.name} />
       </th>
       <td>
         <span class={`badge ${sensor.state}`}>{sensor.state}</span>

@@ -3,7 +3,7 @@ import type { Tag } from "../../api/operations.ts";
 import { tagBySlug } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { pagePath, tagPath } from "../../routing/paths.ts";
-import { Cves } from "../../search/cves.tsx";
+import { SearchLink, ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -47,7 +47,8 @@ function Details({ tag }: { readonly tag: Tag }) {
       </h1>
       <p class="verdict">
         <Badge verdict={tag.intention} isLarge /> <Hostile text={tag.category} />
-        {tag.recommend_block ? ", blocking its addresses is recommended" : ""}
+        {tag.recommend_block ? ", blocking its addresses is recommended" : ""} ·{" "}
+        <SearchLink field="tags" value={tag.slug} />
       </p>
       <Activity tag={tag} />
       <Meaning tag={tag} />
@@ -70,7 +71,12 @@ function Meaning({ tag }: { readonly tag: Tag }) {
           <div>
             <dt>CVE</dt>
             <dd>
-              <Cves cves={tag.cves} />
+              {tag.cves.map((cve, index) => (
+                <span key={cve}>
+                  {index === 0 ? "" : ", "}
+                  <ValueLink field="cve" value={cve} />
+                </span>
+              ))}
             </dd>
           </div>
         )}
