@@ -15,6 +15,9 @@ import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
 import { getCve, getCves } from "./cves/operations.ts";
 import { registerCves } from "./cves/route.ts";
+import type { FeedsService } from "./feeds/feeds.ts";
+import { limitTokens } from "./feeds/routes/readers.ts";
+import { FEED_OPERATIONS, registerFeeds } from "./feeds/routes/register.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
 import { getNetwork } from "./network/operation.ts";
 import { registerNetwork } from "./network/route.ts";
@@ -51,6 +54,7 @@ export type QueryDeps = {
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
   readonly accessCache: AccessCache;
+  readonly feeds: FeedsService;
   readonly plans: Plans;
   readonly limit: LookupLimit;
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRejected">;
@@ -84,6 +88,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getCve,
   getCves,
   ...STATS_OPERATIONS,
+  ...FEED_OPERATIONS,
   listSensors,
   getPlans,
   ...LEGACY_OPERATIONS,
@@ -127,6 +132,14 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagSummary(app, { ...lookupDeps, authenticate });
   registerCves(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
+  registerFeeds(app, {
+    ...lookupDeps,
+    ...deps.feeds,
+    authenticate,
+    accessCache: deps.accessCache,
+    tokenLimit: limitTokens(now),
+    publicUrl: deps.publicUrl,
+  });
   registerSensors(app, { ...lookupDeps, authenticate });
   const { plans, publicUrl, explorer } = deps;
   registerPlans(app, { authenticate, limit: deps.limit, plans });

@@ -60,6 +60,7 @@ async function askWithout(store: ClickHouseConnection) {
       metrics,
       catalogue: world.catalogue,
       networks: world.networks,
+      feeds: world.feeds,
       plans: DEFAULT_PLANS,
       plansUrl: "http://noisefloor.test/plans",
       publicUrl: "http://noisefloor.test",

@@ -1,4 +1,5 @@
 import { type AccessCache, openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { type FeedCache, openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { PollingOptions } from "@noisefloor/clickhouse/caches/polling-cache.ts";
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
@@ -17,9 +18,10 @@ export type Caches = {
   readonly retentionDays: () => number;
   /** Of the intake. */
   readonly sensors: SensorKeyCache | undefined;
-  /** Both of the query service. */
+  /** These of the query service. */
   readonly access: AccessCache | undefined;
   readonly networks: NetworksCache | undefined;
+  readonly feeds: FeedCache | undefined;
   /** By the names that metrics call them. */
   readonly byName: ReadonlyMap<string, Cache>;
   /** Of the server that the caches are read from. */
@@ -45,7 +47,8 @@ export async function openCaches(context: ServiceContext, client: ClickHouseClie
   const sensors = roles.ingest ? await open("sensors", openSensorKeyCache) : undefined;
   const access = roles.query ? await open("keys", openAccessCache) : undefined;
   const networks = roles.query ? await open("networks", cacheBenignNetworks) : undefined;
-  return { catalogue, retentionDays: retention.current, sensors, access, networks, byName, changes };
+  const feeds = roles.query ? await open("feeds", openFeedCache) : undefined;
+  return { catalogue, retentionDays: retention.current, sensors, access, networks, feeds, byName, changes };
 }
 
 type RefreshEvents = { readonly onError: (error: unknown) => void; readonly onRecovery: () => void };

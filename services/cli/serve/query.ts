@@ -1,7 +1,9 @@
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { registerQuery } from "@noisefloor/query/app.ts";
+import { openFeeds } from "@noisefloor/query/feeds/feeds.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
+import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { EXPLORER_DIRECTORY } from "../paths.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
@@ -9,28 +11,63 @@ import type { HttpApp } from "./http/http.ts";
 import { openLookupLimit } from "./lookup-limit.ts";
 import type { ServiceContext } from "./service-context.ts";
 
+/** How soon a changed feed or guard list is refreshed, by whichever process looks first. */
+const FEED_LOOK_MS = 2_000;
+
+/** Logs the first refresh of a feed that fails, and the first that succeeds again. */
+function logFeedRefreshes(log: Logger) {
+  const failing = new Set<string>();
+  return ({ id, name }: { readonly id: string; readonly name: string }, error: unknown): void => {
+    if (error === undefined) {
+      if (failing.delete(id)) log.info({ feed: name }, "refresh of a feed succeeded again");
+    } else if (!failing.has(id)) {
+      failing.add(id);
+      log.warn({ err: error, feed: name }, "refresh of a feed failed; its readers get the last list");
+    }
+  };
+}
+
 /** Registers the query interface, when the process has that role. */
 export async function openQuery(
   context: ServiceContext,
   app: HttpApp,
   { lookups }: Pick<Clients, "lookups">,
-  { catalogue, retentionDays, access, networks }: Caches,
+  { catalogue, retentionDays, access, networks, feeds: feedCache }: Caches,
   index: AddressIndex | undefined,
 ): Promise<void> {
-  if (access === undefined || networks === undefined) return;
+  if (access === undefined || networks === undefined || feedCache === undefined) return;
   const { store, settings, metrics } = context;
   const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
   const readOptions: ReaderOptions = {
     maxSeconds: settings.queryTimeoutSeconds,
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   };
+  const read = reader(store.client, { ...readOptions, priority: "background" });
+  const feeds = openFeeds({
+    client: store.client,
+    cache: feedCache,
+    read,
+    catalogue,
+    networks,
+    accessCache: access,
+    plans: settings.plans,
+    ownAddresses: settings.sensorLogs.ownAddresses,
+    retentionDays,
+    now: Date.now,
+    maxSeconds: settings.queryTimeoutSeconds,
+    lookEveryMs: FEED_LOOK_MS,
+    isBusy: () => app.admission.queued() > 0,
+    onRefresh: logFeedRefreshes(context.log),
+  });
+  context.closeStack.add(feeds.stop);
   registerQuery(app, {
-    read: reader(store.client, { ...readOptions, priority: "background" }),
+    read,
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),
     index,
     catalogue,
     networks,
     accessCache: access,
+    feeds: { feeds, cache: feedCache, client: store.client },
     plans: settings.plans,
     limit: await openLookupLimit(context),
     metrics,

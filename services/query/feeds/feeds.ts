@@ -51,6 +51,14 @@ export type Feeds = {
   stop(): Promise<void>;
 };
 
+/** The feeds of a process, and where their definitions are read and written. */
+export type FeedsService = {
+  readonly feeds: Feeds;
+  readonly cache: FeedCache;
+  /** Of a user who may write the tables of feeds. */
+  readonly client: ClickHouseClient;
+};
+
 /** ASK: refreshed at least once a minute. */
 const REFRESH_AFTER_MS = 45_000;
 /** A list that nobody refreshed for so long is refreshed before it is answered. */

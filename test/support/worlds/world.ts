@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
@@ -19,15 +20,16 @@ import { requestDeadLetter } from "@noisefloor/ingest/sources/http/dead-letters.
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import type { Sink } from "@noisefloor/ingest/store/sink.ts";
-import type { LookupCaches } from "@noisefloor/query/address/lookup-caches.ts";
+import type { NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
+import { type FeedsService, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
 import { expectDescribed } from "../oracle/description.ts";
-import { openCaches, stopCaches } from "./caches.ts";
+import { NEVER_MS, openCaches, stopCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
 import { takeDatabase } from "./databases.ts";
 import { makeApp, silent } from "./http.ts";
@@ -39,8 +41,10 @@ export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
-  readonly networks: LookupCaches["networks"];
+  readonly networks: NetworksCache;
   readonly sensors: SensorKeyCache;
+  /** They are refreshed when they are asked for, and not by themselves. */
+  readonly feeds: FeedsService;
   /** The query interface, for requests with `inject`. */
   readonly app: FastifyInstance;
   /** Adds the query interface to another application over the same store. */
@@ -76,13 +80,15 @@ export type WorldOptions = {
   readonly retentionDays?: number;
   /** Instead of the server that all tests share. */
   readonly server?: ClickHouseConnection;
+  /** OWN_ADDRESSES. */
+  readonly ownAddresses?: readonly string[];
   /** How often the caches look for changes. By default they change with `refresh` alone, which costs no queries. */
   readonly pollIntervalMs?: number;
 };
 
 /** @param now the clock of the services, in milliseconds since 1970 UTC. */
 export async function createWorld(now: () => number, options: WorldOptions = {}): Promise<World> {
-  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs } = options;
+  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs, ownAddresses = [] } = options;
   const database = await takeDatabase(server);
   const { connection, client, key } = database;
   const polling = pollIntervalMs === undefined ? undefined : await openCaches(client, pollIntervalMs);
@@ -91,13 +97,33 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
   const limit = await localLookupLimit(file, now, silent);
+  const read = reader(client, { maxSeconds: 60 });
+  const cache = await openFeedCache(client, { intervalMs: NEVER_MS });
+  const feeds = {
+    client,
+    cache,
+    feeds: openFeeds({
+      client,
+      cache,
+      read,
+      catalogue,
+      networks,
+      accessCache,
+      plans: DEFAULT_PLANS,
+      ownAddresses,
+      retentionDays: () => retentionDays,
+      now,
+      maxSeconds: 60,
+    }),
+  };
   const register = (made: FastifyInstance, metrics: Metrics, more: Partial<QueryDeps> = {}) =>
     registerQuery(made, {
-      read: reader(client, { maxSeconds: 60 }),
+      read,
       readSingle: reader(client, { maxSeconds: 60 }),
       catalogue,
       networks,
       accessCache,
+      feeds,
       plans: DEFAULT_PLANS,
       limit,
       metrics,
@@ -117,6 +143,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     catalogue,
     networks,
     sensors,
+    feeds,
     app,
     register,
     async store(observations) {
@@ -150,7 +177,13 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       return report;
     },
     async refresh() {
-      await Promise.all([catalogue.refresh(), networks.refresh(), sensors.refresh(), accessCache.refresh()]);
+      await Promise.all([
+        catalogue.refresh(),
+        networks.refresh(),
+        sensors.refresh(),
+        accessCache.refresh(),
+        cache.refresh(),
+      ]);
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);
@@ -175,6 +208,8 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     beforeClose: (stop) => void stops.push(stop),
     async close() {
       for (const stop of stops) await stop();
+      await feeds.feeds.stop();
+      cache.stop();
       if (polling !== undefined) stopCaches(polling);
       await limit.close();
       await rm(file, { force: true });

@@ -8,12 +8,6 @@ import { feedItems } from "./queries.ts";
 /** A part of a form that is written at once. */
 const ADDRESSES_PER_QUERY = 5_000;
 
-export type ItemDeps = Omit<LookupDeps, "catalogue"> & {
-  readonly catalogue: LookupDeps["catalogue"] & {
-    byId(id: string): { readonly id: string; readonly slug: string } | undefined;
-  };
-};
-
 /**
  * Reads what forms say of addresses, in blocks in their order. Every address has an item, also one whose observations
  * have left the store since the list was made.
@@ -22,7 +16,7 @@ export type ItemDeps = Omit<LookupDeps, "catalogue"> & {
 export async function* readItems(
   addresses: Uint32Array,
   asOf: number,
-  deps: ItemDeps,
+  deps: LookupDeps,
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem[]> {
   const since = retentionStart(deps.now(), deps.retentionDays());

@@ -5,6 +5,7 @@ import {
   type RefreshHead,
   readBases,
   readChanges,
+  readFirstTime,
   readRefreshHeads,
   type StoredChange,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
@@ -20,6 +21,8 @@ import { pathBetween, readChangesSince, readListAt } from "./history.ts";
 /** A feed's list as its last refresh found it. */
 export type FeedState = {
   readonly head: RefreshHead;
+  /** When its revision was made, in milliseconds since 1970 UTC: the same in every process. */
+  readonly revisedAt: number;
   /** In ascending order. */
   readonly addresses: Uint32Array;
   /** The latest changes, the oldest first: most readers are a few revisions behind. */
@@ -89,15 +92,20 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
     if (known !== undefined) {
       const changes = await readChanges(client, head.feedId, known.head.refreshedAt);
       const path = pathBetween(changes, { from: (one) => one === known.head.revision, to: head.revision });
-      if (path !== undefined) {
+      const last = path?.at(-1);
+      if (path !== undefined && last !== undefined) {
         const addresses = applyChanges(known.addresses, path);
-        return { head, addresses, recent: latest([...known.recent, ...path]), baseAt: known.baseAt };
+        const recent = latest([...known.recent, ...path]);
+        return { head, revisedAt: last.refreshedAt, addresses, recent, baseAt: known.baseAt };
       }
     }
     const addresses = await readListAt(client, head.feedId, head.revision);
     if (addresses === undefined) return undefined;
-    const [base] = await readBases(client, head.feedId);
-    return { head, addresses, recent: [], baseAt: base?.refreshedAt ?? 0 };
+    const [[base], revisedAt = head.refreshedAt] = await Promise.all([
+      readBases(client, head.feedId),
+      readFirstTime(client, head.feedId, head.revision),
+    ]);
+    return { head, revisedAt, addresses, recent: [], baseAt: base?.refreshedAt ?? 0 };
   };
   const sync = async (feedId: string) => {
     const known = states.get(feedId);

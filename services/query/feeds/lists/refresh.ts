@@ -66,6 +66,7 @@ export async function refreshFeed(
   const change = { ...(known === undefined ? { added: new Uint32Array(), removed: new Uint32Array() } : changes) };
   const state: FeedState = {
     head,
+    revisedAt: isSame ? known.revisedAt : head.refreshedAt,
     addresses: isSame ? known.addresses : addresses,
     recent: isSame
       ? known.recent

@@ -1,0 +1,204 @@
+import { writeFeed } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { readRefreshHeads } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import {
+  DEFAULT_FEED_ADDRESSES,
+  DEFAULT_TTL_HOURS,
+  feedIdOf,
+  isFeedName,
+  MAX_FEED_ADDRESSES,
+  MAX_TTL_HOURS,
+} from "@noisefloor/domain/feeds/feed-definition.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+import { DAY_MS, MAX_DAYS } from "@noisefloor/domain/time/window.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
+import { compileAsked } from "../../search/asked.ts";
+import { wrongQuery } from "../../search/operations.ts";
+import type { Feed } from "../lists/search-feed.ts";
+import { isReadyMadeName, READY_MADE_NAMES } from "../ready-made.ts";
+import type { FeedRouteDeps } from "./deps.ts";
+import { managerOf, readableFeed, readerOf } from "./readers.ts";
+import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, feedSchema, toWireFeed, UNAUTHORIZED } from "./wire-feed.ts";
+
+const MAX_FEEDS = 100;
+const TOO_MANY = `A workspace has at most ${MAX_FEEDS} feeds`;
+const READY_MADE = "The feed is ready-made: it cannot be changed or deleted";
+const BAD_NAME =
+  "Invalid parameter: name takes 1 to 63 lower case letters, digits and -, no UUID, not events, and nothing that begins with tag-";
+
+const definitionSchema = z
+  .object({
+    query: z.string().min(1).max(MAX_QUERY_LENGTH),
+    days: z.int().min(0).max(MAX_DAYS).default(0),
+    description: z.string().max(1_000).default(""),
+    limit: z.int().min(1).max(MAX_FEED_ADDRESSES).default(DEFAULT_FEED_ADDRESSES),
+    ttl_hours: z.int().min(1).max(MAX_TTL_HOURS).default(DEFAULT_TTL_HOURS),
+    guard: z.boolean().default(true),
+    enabled: z.boolean().default(true),
+  })
+  .meta({ id: "FeedDefinition" });
+
+const feedsSchema = z.strictObject({ feeds: z.array(feedSchema) }).meta({ id: "Feeds" });
+
+/** `GET /v3/feeds`. */
+export const listFeeds = defineOperation({
+  ...FEEDS,
+  id: "listFeeds",
+  method: "GET",
+  path: "/v3/feeds",
+  summary: "The feeds of a workspace",
+  description:
+    "In order of their names, those that it made first; then the ready-made ones, without one for each tag, `tag-{slug}`.",
+  pathParameters: {},
+  queryParameters: [],
+  success: { status: 200, description: "The feeds.", schema: feedsSchema, example: { feeds: [EXAMPLE_FEED] } },
+  errorResponses: { 401: UNAUTHORIZED },
+});
+
+/** `GET /v3/feeds/{name}`. */
+export const getFeed = defineOperation({
+  ...FEEDS,
+  id: "getFeed",
+  method: "GET",
+  path: "/v3/feeds/{name}",
+  summary: "A feed: what it searches for, how much it lists, and what its last refresh took",
+  description: "Also with a token of the feed.",
+  pathParameters: { name: FEED_NAME },
+  queryParameters: [],
+  success: { status: 200, description: "The feed.", schema: feedSchema, example: EXAMPLE_FEED },
+  errorResponses: { 401: UNAUTHORIZED, 404: FEED_NOT_FOUND },
+});
+
+/** `PUT /v3/feeds/{name}`. */
+export const putFeed = defineOperation({
+  ...FEEDS,
+  id: "putFeed",
+  method: "PUT",
+  path: "/v3/feeds/{name}",
+  summary: "Creates a feed, or replaces its definition",
+  description:
+    "Answers when the feed was refreshed, with how many addresses it lists. A feed finds in the global dataset what its workspace may find.",
+  pathParameters: { name: FEED_NAME },
+  queryParameters: [],
+  body: {
+    description: "What is left out gets its default.",
+    schema: definitionSchema,
+    example: { query: "tags:mirai" },
+  },
+  success: { status: 200, description: "The feed was replaced.", schema: feedSchema, example: EXAMPLE_FEED },
+  errorResponses: {
+    201: { description: "The feed was created.", schema: feedSchema, example: EXAMPLE_FEED },
+    400: wrongQuery,
+    401: UNAUTHORIZED,
+    409: errorResponse("There are as many feeds as there may be, or the feed is ready-made.", TOO_MANY),
+  },
+});
+
+/** `DELETE /v3/feeds/{name}`. */
+export const deleteFeed = defineOperation({
+  ...FEEDS,
+  id: "deleteFeed",
+  method: "DELETE",
+  path: "/v3/feeds/{name}",
+  summary: "Deletes a feed and revokes its tokens",
+  pathParameters: { name: FEED_NAME },
+  queryParameters: [],
+  success: { status: 204, description: "The feed is deleted.", ...NOTHING },
+  errorResponses: {
+    401: UNAUTHORIZED,
+    404: FEED_NOT_FOUND,
+    409: errorResponse("The feed is ready-made.", READY_MADE),
+  },
+});
+
+export const DEFINITION_OPERATIONS = [listFeeds, getFeed, putFeed, deleteFeed] as const;
+
+export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): void {
+  const { feeds, cache, client, now } = deps;
+  const headsOf = async (some: readonly Feed[]) => {
+    if (some.length === 0) return new Map();
+    const heads = await readRefreshHeads(
+      client,
+      now() - DAY_MS,
+      some.map(({ id }) => id),
+    );
+    return new Map(heads.map((head) => [head.feedId, head]));
+  };
+
+  registerOperation(app, listFeeds, async (request) => {
+    const { workspaceId } = managerOf(request, deps.authenticate);
+    const readyMade = READY_MADE_NAMES.flatMap((name) => feeds.find(workspaceId, name) ?? []);
+    const all = [...feeds.ofWorkspace(workspaceId), ...readyMade];
+    const heads = await headsOf(all);
+    return { feeds: all.map((feed) => toWireFeed(feed, heads.get(feed.id))) };
+  });
+
+  registerOperation(app, getFeed, async (request, _reply, { signal }) => {
+    const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
+    const state = feed.isEnabled ? await feeds.stateOf(feed, signal) : await feeds.lists.current(feed.id);
+    return toWireFeed(feed, state?.head);
+  });
+
+  registerOperation(
+    app,
+    putFeed,
+    async (request, reply) => {
+      const caller = managerOf(request, deps.authenticate);
+      const { workspaceId } = caller;
+      const { name } = request.params;
+      if (READY_MADE_NAMES.includes(name)) throw new HttpError(409, READY_MADE);
+      if (!isFeedName(name) || isReadyMadeName(name)) throw new HttpError(400, BAD_NAME);
+      const body = definitionSchema.safeParse(request.body);
+      if (!body.success) throw wrongDefinition(body.error);
+      const { query, days, description, limit, ttl_hours, guard, enabled } = body.data;
+      await compileAsked({ caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] }, deps);
+      const known = feeds.find(workspaceId, name);
+      if (known === undefined && feeds.ofWorkspace(workspaceId).length >= MAX_FEEDS) throw new HttpError(409, TOO_MANY);
+      const definition = {
+        id: feedIdOf(workspaceId, name),
+        workspaceId,
+        name,
+        query,
+        days,
+        description,
+        limit,
+        ttlHours: ttl_hours,
+        isGuarded: guard,
+        isEnabled: enabled,
+        createdAt: known?.createdAt ?? now(),
+      };
+      await writeFeed(client, definition, now());
+      await cache.refresh();
+      const feed = feeds.find(workspaceId, name);
+      if (feed === undefined) throw new HttpError(409, "The feed was deleted meanwhile");
+      // The definition is stored: when its first refresh fails, another one follows within a minute.
+      const state = enabled ? await feeds.refresh(feed).catch(() => undefined) : await feeds.lists.current(feed.id);
+      reply.code(known === undefined ? 201 : 200);
+      return toWireFeed(feed, state?.head);
+    },
+    { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, "The request body is not a feed")) },
+  );
+
+  registerOperation(app, deleteFeed, async (request) => {
+    const { workspaceId } = managerOf(request, deps.authenticate);
+    const feed = feeds.find(workspaceId, request.params.name);
+    if (feed === undefined) throw new HttpError(404, "Feed not found");
+    if (feed.isReadyMade) throw new HttpError(409, READY_MADE);
+    await writeFeedTokens(client, cache.tokensOf(feed.id), now(), { isRevoked: true });
+    await writeFeed(client, feed, now(), { isDeleted: true });
+    await cache.refresh();
+    return NO_CONTENT;
+  });
+}
+
+function wrongDefinition({ issues: [issue] }: z.ZodError): HttpError {
+  const member = issue?.path.join(".") ?? "";
+  const message = issue?.message ?? "not a feed";
+  return new HttpError(400, member === "" ? `The request body: ${message}` : `The request body: ${member}: ${message}`);
+}

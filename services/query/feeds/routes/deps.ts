@@ -1,0 +1,20 @@
+import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import type { LookupDeps } from "../../address/store-lookup.ts";
+import type { Authenticate } from "../../auth.ts";
+import type { Feeds } from "../feeds.ts";
+import type { ReaderDeps } from "./readers.ts";
+
+/** What the routes of feeds need. */
+export type FeedRouteDeps = LookupDeps &
+  Omit<ReaderDeps, "cache"> & {
+    readonly catalogue: TagCatalogue;
+    readonly feeds: Feeds;
+    readonly cache: FeedCache;
+    /** Of a user who may write the tables of feeds. */
+    readonly client: ClickHouseClient;
+    readonly authenticate: Authenticate;
+    /** The base of links in responses, without a trailing slash. */
+    readonly publicUrl: string;
+  };

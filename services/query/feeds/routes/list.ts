@@ -1,0 +1,153 @@
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
+import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
+import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { z } from "zod";
+import { formatCursor, parseCursor } from "../cursor.ts";
+import type { FeedHead } from "../feed-content.ts";
+import type { Form } from "../forms/form.ts";
+import { FORMS } from "../forms/forms.ts";
+import { readItems } from "../lists/items.ts";
+import type { FeedState } from "../lists/lists.ts";
+import type { Feed } from "../lists/search-feed.ts";
+import { keepRenderedBodies } from "../rendered.ts";
+import type { FeedRouteDeps } from "./deps.ts";
+import { readableFeed, readerOf } from "./readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+
+const NAMES = FORMS.map(({ name }) => name);
+const FORM: PathParameter = {
+  schema: z.string(),
+  description: `One of ${NAMES.join(", ")}.`,
+  errorMessage: "Invalid parameter: form",
+  example: "txt",
+};
+const SINCE = text({
+  name: "since",
+  description: "The `Feed-Cursor` of an earlier answer: only what has changed since then.",
+  example: "q83vASNFZ4mrze8BI0VniQ",
+});
+const TOKEN = text({
+  name: "token",
+  description: "A token of the feed, for clients that can send no header.",
+  example: "nff_...",
+});
+
+/** Those of all forms; the same name means the same in each. */
+const FORM_PARAMETERS: readonly Parameter<unknown>[] = [
+  ...new Map(FORMS.flatMap(({ parameters }) => parameters.map((one) => [one.name, one] as const))).values(),
+];
+const TOO_OLD = "This cursor is older than the changes that are kept: ask without since";
+const NOT_PREPARED = "The feed is not prepared yet: send the request again in a few seconds";
+const RETRY_AFTER_SECONDS = 5;
+
+/** `GET /v3/feeds/{name}.{form}`: the list. */
+export const getFeedList = defineOperation({
+  ...FEEDS,
+  id: "getFeedList",
+  method: "GET",
+  path: "/v3/feeds/{name}.{form}",
+  summary: "The addresses of a feed, in the form that a consumer reads",
+  description:
+    "All forms of a feed list the same addresses. With the `ETag` of an earlier answer in `If-None-Match`, an unchanged list is a 304 without a body.",
+  pathParameters: { name: FEED_NAME, form: FORM },
+  queryParameters: [SINCE, TOKEN, ...FORM_PARAMETERS],
+  success: {
+    status: 200,
+    description: "The list, or what has changed in it.",
+    mediaType: "text/plain",
+    schema: z.string(),
+    example: "192.175.48.6\n",
+    otherMediaTypes: Object.fromEntries(
+      FORMS.map(({ contentType }) => [contentType.split(";")[0] ?? contentType, ""] as const).filter(
+        ([type]) => type !== "text/plain",
+      ),
+    ),
+    textHeaders: {
+      ETag: "A strong one: the same as long as the content is.",
+      "Feed-Cursor": "Names the list, in all forms: the value of `since` in a later request.",
+      "Feed-Truncated": "`true` where more addresses match than the feed's limit: those seen last are listed.",
+    },
+  },
+  errorResponses: {
+    400: errorResponse("A parameter is invalid, or the form has no changes.", "This form has no since"),
+    401: UNAUTHORIZED,
+    403: errorResponse("The token is of another feed.", "This token reads another feed"),
+    404: { ...FEED_NOT_FOUND, description: "The workspace has no such feed, or feeds have no such form." },
+    410: errorResponse("The feed is disabled, or the cursor is too old.", TOO_OLD),
+    503: errorResponse("There is no list yet, or the store cannot be reached.", NOT_PREPARED),
+  },
+});
+
+/** For how long a body with more than addresses may be older than what is stored of them. */
+const MAX_ITEMS_AGE_MS = 60_000;
+
+export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): void {
+  const { feeds } = deps;
+  const bodies = keepRenderedBodies();
+
+  registerOperation(app, getFeedList, async (request, reply, { signal }) => {
+    const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
+    const form = FORMS.find(({ name }) => name === request.params.form);
+    if (form === undefined) throw new HttpError(404, `No form has this name: the forms are ${NAMES.join(", ")}`);
+    if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
+    const writer = form.open(request.query);
+    const since = readParameter(request.query, SINCE);
+    const asked = since === undefined ? undefined : parseCursor(since);
+    if (asked !== undefined && writer.writeChanges === undefined) throw new HttpError(400, "This form has no since");
+    const state = await currentState(feed, reply, signal);
+    const head = headOf(feed, state);
+    const content = [feed.id, feed.updatedAt, head.cursor, head.truncated];
+    const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
+    const write = await contentOf(state, asked, since ?? "", head, writer);
+    const body = await bodies.get(key, write, hasItems(form) ? MAX_ITEMS_AGE_MS : undefined);
+    reply.header("feed-cursor", head.cursor);
+    if (head.truncated) reply.header("feed-truncated", "true");
+    if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
+    // Its memory is that of the kept body, however many read it.
+    return new MediaBody(form.contentType, body.pieces);
+  });
+
+  const currentState = async (feed: Feed, reply: FastifyReply, signal: AbortSignal): Promise<FeedState> => {
+    const state = await feeds.stateOf(feed, signal);
+    if (state !== undefined) return state;
+    reply.header("retry-after", RETRY_AFTER_SECONDS);
+    throw new HttpError(503, NOT_PREPARED);
+  };
+  const contentOf = async (
+    state: FeedState,
+    asked: string | undefined,
+    since: string,
+    feed: FeedHead,
+    writer: ReturnType<Form["open"]>,
+  ) => {
+    const itemsOf = (addresses: Uint32Array) => () =>
+      readItems(addresses, state.revisedAt, deps, AbortSignal.timeout(app.deadlineMs));
+    if (asked === undefined) {
+      return () => writer.writeList({ feed, addresses: state.addresses, items: itemsOf(state.addresses) });
+    }
+    const changes = await feeds.lists.changesSince(state, asked);
+    if (changes === undefined) throw new HttpError(410, TOO_OLD);
+    return () => writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added) }) ?? [];
+  };
+}
+
+/** The forms that say more than addresses read it when they are written. */
+const ADDRESSES_ALONE: readonly string[] = ["txt", "nft", "ipset"];
+const hasItems = ({ name }: Form) => !ADDRESSES_ALONE.includes(name);
+
+function headOf(feed: Feed, { head, revisedAt }: FeedState): FeedHead {
+  return {
+    id: feed.id,
+    name: feed.name,
+    description: feed.description,
+    cursor: formatCursor(head.revision),
+    refreshedAt: new Date(revisedAt),
+    count: head.count,
+    truncated: head.isTruncated,
+    ttlHours: feed.ttlHours,
+  };
+}

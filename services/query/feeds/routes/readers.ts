@@ -1,0 +1,95 @@
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
+import { keyOf } from "@noisefloor/http/requests/key.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyRequest } from "fastify";
+import type { Authenticate } from "../../auth.ts";
+import type { Feeds } from "../feeds.ts";
+import type { Feed } from "../lists/search-feed.ts";
+
+/** Who reads a feed: a workspace by its key, or the holder of a token for one feed. */
+export type FeedReader = {
+  readonly workspaceId: string;
+  /** The one feed that a token reads. */
+  readonly feedId: string | undefined;
+};
+
+export type ReaderDeps = {
+  readonly cache: Pick<FeedCache, "token">;
+  readonly accessCache: Pick<AccessCache, "callerOf" | "callerOfWorkspace">;
+  readonly tokenLimit: TokenLimit;
+};
+
+/** @throws HttpError 429 when a token is used too often. */
+export type TokenLimit = (tokenId: string) => void;
+
+/**
+ * The reader of a request, by key or token in the header `key`, as Bearer, as password of HTTP Basic with any user, or
+ * for tokens alone as `?token=`.
+ * @throws HttpError 401 without a valid one, 429 for a token that is used too often.
+ */
+export function readerOf(request: FastifyRequest, { cache, accessCache, tokenLimit }: ReaderDeps): FeedReader {
+  const sent = keyOf(request.headers) || passwordOf(request.headers.authorization);
+  const caller = sent === "" ? undefined : accessCache.callerOf(sent);
+  if (caller?.workspaceId !== undefined) {
+    request.workspaceId = caller.workspaceId;
+    return { workspaceId: caller.workspaceId, feedId: undefined };
+  }
+  const text = sent === "" ? tokenParameter(request) : sent;
+  const token = text === "" ? undefined : cache.token(text);
+  // A token is worth nothing without the workspace that made it.
+  if (token === undefined || accessCache.callerOfWorkspace(token.workspaceId) === undefined) {
+    throw new HttpError(401, "Unauthorized");
+  }
+  tokenLimit(token.id);
+  request.workspaceId = token.workspaceId;
+  return { workspaceId: token.workspaceId, feedId: token.feedId };
+}
+
+/** The feed with a name, if the reader may read it. @throws HttpError 404 for an unknown one, 403 for one of others. */
+export function readableFeed(feeds: Pick<Feeds, "find">, name: string, { workspaceId, feedId }: FeedReader): Feed {
+  const feed = feeds.find(workspaceId, name);
+  if (feedId !== undefined && feed?.id !== feedId) throw new HttpError(403, "This token reads another feed");
+  if (feed === undefined) throw new HttpError(404, "Feed not found");
+  return feed;
+}
+
+/** The workspace that manages feeds. @throws HttpError 401 without its key. */
+export function managerOf(request: FastifyRequest, authenticate: Authenticate) {
+  const { workspaceId, ...caller } = authenticate(request);
+  if (workspaceId === undefined) throw new HttpError(401, "Unauthorized");
+  return { ...caller, workspaceId };
+}
+
+/** The password of HTTP Basic; empty without one. */
+function passwordOf(authorization = ""): string {
+  const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization)?.[1] ?? "";
+  const decoded = Buffer.from(encoded, "base64").toString();
+  return decoded.slice(decoded.indexOf(":") + 1);
+}
+
+function tokenParameter({ query }: FastifyRequest): string {
+  const isObject = typeof query === "object" && query !== null;
+  return isObject && "token" in query && typeof query.token === "string" ? query.token : "";
+}
+
+/** More than any bouncer, firewall or threat platform asks for. */
+const REQUESTS_PER_MINUTE = 600;
+
+/** Counts the requests of each token in this process. @param now milliseconds since 1970 UTC. */
+export function limitTokens(now: () => number): TokenLimit {
+  let minute = 0;
+  let counts = new Map<string, number>();
+  return (tokenId) => {
+    const current = Math.floor(now() / 60_000);
+    if (current !== minute) {
+      minute = current;
+      counts = new Map();
+    }
+    const count = (counts.get(tokenId) ?? 0) + 1;
+    counts.set(tokenId, count);
+    if (count > REQUESTS_PER_MINUTE) {
+      throw new HttpError(429, `This token was used more than ${REQUESTS_PER_MINUTE} times in this minute`);
+    }
+  };
+}

@@ -1,0 +1,153 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
+import { timestamp } from "../../wire.ts";
+import type { FeedRouteDeps } from "./deps.ts";
+import { managerOf } from "./readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+
+const MAX_TOKENS = 20;
+const TOO_MANY = `A feed has at most ${MAX_TOKENS} tokens: revoke one that is no longer used`;
+const TOKEN_NOT_FOUND = "Token not found";
+const BAD_BODY = 'The request body must be {"label": "..."} with a label of at most 200 characters';
+
+const labelSchema = z.object({ label: z.string().max(200).default("") }).meta({ id: "FeedTokenLabel" });
+const tokenSchema = z
+  .strictObject({ id: z.string(), label: z.string(), created_at: timestamp })
+  .meta({ id: "FeedToken" });
+const EXAMPLE_TOKEN = {
+  id: "0b7a4f60-3f3f-4f6e-9d5f-5f4c1d1f8a10",
+  label: "edge firewall",
+  created_at: "2026-11-20T12:00:00Z",
+};
+const TOKEN_ID: PathParameter = {
+  schema: z.string(),
+  description: "The id of a token.",
+  errorMessage: "Invalid parameter: id",
+  example: EXAMPLE_TOKEN.id,
+};
+
+/** `POST /v3/feeds/{name}/tokens`. */
+export const createFeedToken = defineOperation({
+  ...FEEDS,
+  id: "createFeedToken",
+  method: "POST",
+  path: "/v3/feeds/{name}/tokens",
+  summary: "Makes a token that reads one feed and nothing else",
+  description: "The token is shown in this answer and never again.",
+  pathParameters: { name: FEED_NAME },
+  queryParameters: [],
+  body: { description: "What the token is for.", schema: labelSchema, example: { label: "edge firewall" } },
+  success: {
+    status: 201,
+    description: "The token.",
+    schema: tokenSchema
+      .extend({ token: z.string(), url: z.string().describe("The list as plain text, for a client without headers.") })
+      .meta({ id: "NewFeedToken" }),
+    example: {
+      ...EXAMPLE_TOKEN,
+      token: "nff_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+      url: "https://noise.example.org/v3/feeds/ssh-bruteforce.txt?token=nff_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    },
+  },
+  errorResponses: {
+    400: errorResponse("The body has no such label.", BAD_BODY),
+    401: UNAUTHORIZED,
+    404: FEED_NOT_FOUND,
+    409: errorResponse("The feed has as many tokens as it may have.", TOO_MANY),
+  },
+});
+
+/** `GET /v3/feeds/{name}/tokens`. */
+export const listFeedTokens = defineOperation({
+  ...FEEDS,
+  id: "listFeedTokens",
+  method: "GET",
+  path: "/v3/feeds/{name}/tokens",
+  summary: "The tokens of a feed, without their texts",
+  pathParameters: { name: FEED_NAME },
+  queryParameters: [],
+  success: {
+    status: 200,
+    description: "The tokens, the oldest first.",
+    schema: z.strictObject({ tokens: z.array(tokenSchema) }).meta({ id: "FeedTokens" }),
+    example: { tokens: [EXAMPLE_TOKEN] },
+  },
+  errorResponses: { 401: UNAUTHORIZED, 404: FEED_NOT_FOUND },
+});
+
+/** `DELETE /v3/feeds/{name}/tokens/{id}`. */
+export const deleteFeedToken = defineOperation({
+  ...FEEDS,
+  id: "deleteFeedToken",
+  method: "DELETE",
+  path: "/v3/feeds/{name}/tokens/{id}",
+  summary: "Revokes a token within five seconds",
+  pathParameters: { name: FEED_NAME, id: TOKEN_ID },
+  queryParameters: [],
+  success: { status: 204, description: "The token is revoked.", ...NOTHING },
+  errorResponses: {
+    401: UNAUTHORIZED,
+    404: errorResponse("The workspace has no such feed, or the feed no such token.", TOKEN_NOT_FOUND),
+  },
+});
+
+export const TOKEN_OPERATIONS = [createFeedToken, listFeedTokens, deleteFeedToken] as const;
+
+export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): void {
+  const { feeds, cache, client, now, publicUrl } = deps;
+  const managedFeed = (request: Parameters<typeof managerOf>[0] & { readonly params: { readonly name: string } }) => {
+    const feed = feeds.find(managerOf(request, deps.authenticate).workspaceId, request.params.name);
+    if (feed === undefined) throw new HttpError(404, "Feed not found");
+    return feed;
+  };
+
+  registerOperation(
+    app,
+    createFeedToken,
+    async (request) => {
+      const feed = managedFeed(request);
+      const body = labelSchema.safeParse(request.body);
+      if (!body.success) throw new HttpError(400, BAD_BODY);
+      if (cache.tokensOf(feed.id).length >= MAX_TOKENS) throw new HttpError(409, TOO_MANY);
+      const token = `nff_${randomBytes(32).toString("base64url")}`;
+      const { workspaceId } = feed;
+      const made = { id: randomUUID(), feedId: feed.id, workspaceId, label: body.data.label, createdAt: now() };
+      await writeFeedTokens(client, [{ ...made, sha256: hashKey(token) }], now());
+      await cache.refresh();
+      return {
+        id: made.id,
+        label: made.label,
+        created_at: formatTimestamp(made.createdAt),
+        token,
+        url: `${publicUrl}/v3/feeds/${feed.name}.txt?token=${token}`,
+      };
+    },
+    { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, BAD_BODY)) },
+  );
+
+  registerOperation(app, listFeedTokens, async (request) => ({
+    tokens: cache.tokensOf(managedFeed(request).id).map(({ id, label, createdAt }) => ({
+      id,
+      label,
+      created_at: formatTimestamp(createdAt),
+    })),
+  }));
+
+  registerOperation(app, deleteFeedToken, async (request) => {
+    const feed = managedFeed(request);
+    const token = cache.tokensOf(feed.id).find(({ id }) => id === request.params.id);
+    if (token === undefined) throw new HttpError(404, TOKEN_NOT_FOUND);
+    await writeFeedTokens(client, [token], now(), { isRevoked: true });
+    await cache.refresh();
+    return NO_CONTENT;
+  });
+}

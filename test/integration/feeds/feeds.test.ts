@@ -1,0 +1,229 @@
+import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { observation } from "../../support/builders/observation.ts";
+import { failOnHeaderFaults } from "../../support/oracle/answer-headers.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+let now = Date.now();
+let world: World;
+let key: string;
+failOnHeaderFaults();
+
+beforeAll(async () => {
+  world = await createWorld(() => now, { ownAddresses: ["45.0.0.9"] });
+  await world.addTags([makeTag("mirai", "malicious"), makeTag("crawler", "benign")]);
+  await world.store([
+    observation("45.0.0.1", now - 60_000, { tags: ["mirai"], country: "DE", asn: 64_500, organization: "=Ex, Ample" }),
+    observation("45.0.0.2", now - 2 * DAY, { tags: ["mirai"] }),
+    observation("45.0.0.9", now - 60_000, { tags: ["mirai"] }),
+    observation("200.0.0.1", now - 60_000, { tags: ["crawler"] }),
+  ]);
+  key = await world.addCaller("unlimited");
+});
+afterAll(() => world.close());
+
+type Sent = { readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "DELETE"; readonly payload?: object };
+async function ask(path: string, headers: Record<string, string> = { key }, { method = "GET", payload }: Sent = {}) {
+  const response = await world.app.inject({ method, url: path, headers, ...(payload && { payload }) });
+  const { statusCode: status, headers: fields, body } = response;
+  return { status, fields, body, json: () => response.json() };
+}
+const put = (name: string, payload: object) => ask(`/v3/feeds/${name}`, { key }, { method: "PUT", payload });
+
+test("a feed is created, listed, read, replaced and deleted", async () => {
+  const created = await put("bots", { query: "tags:mirai" });
+  expect(created.status).toBe(201);
+  const feed = created.json();
+  expect(feed).toMatchObject({
+    name: "bots",
+    query: "tags:mirai",
+    days: 0,
+    limit: 100_000,
+    ttl_hours: 24,
+    guard: true,
+  });
+  expect(feed).toMatchObject({ enabled: true, ready_made: false, count: 2, guarded: 1, truncated: false });
+  expect((await ask("/v3/feeds/bots")).json()).toEqual(feed);
+  const listed = (await ask("/v3/feeds")).json();
+  expect(listed.feeds.map(({ name }: { name: string }) => name)).toEqual(["bots", "recent", "persistent"]);
+  expect(listed.feeds[0]).toEqual(feed);
+  const txt = await ask("/v3/feeds/bots.txt");
+  expect(txt).toMatchObject({ status: 200, body: "45.0.0.1\n45.0.0.2\n" });
+  expect(txt.fields).toMatchObject({ "content-type": "text/plain; charset=utf-8", "feed-cursor": feed.cursor });
+  now += 1_000;
+  const replaced = await put("bots", { query: "tags:mirai last_seen:1d", limit: 10 });
+  expect(replaced.status).toBe(200);
+  expect(replaced.json()).toMatchObject({ id: feed.id, created_at: feed.created_at, count: 1, limit: 10 });
+  expect((await ask("/v3/feeds/bots.txt")).body).toBe("45.0.0.1\n");
+  expect((await ask(`/v3/feeds/bots.txt?since=${feed.cursor}`)).body).toBe("-45.0.0.2\n");
+  expect((await ask("/v3/feeds/bots", { key }, { method: "DELETE" })).status).toBe(204);
+  expect((await ask("/v3/feeds/bots")).status).toBe(404);
+  expect((await ask("/v3/feeds/bots.txt")).json()).toEqual({ message: "Feed not found" });
+});
+
+test("forms say the same addresses, with what is known of each", async () => {
+  await put("forms", { query: "tags:mirai" });
+  const item = {
+    ip: "45.0.0.1",
+    classification: "malicious",
+    tags: ["mirai"],
+    organization: "=Ex, Ample",
+    country: "DE",
+  };
+  const json = (await ask("/v3/feeds/forms.json")).json();
+  expect(json).toMatchObject({ feed: "forms", count: 2, truncated: false, items: [item, { ip: "45.0.0.2" }] });
+  const csv = (await ask("/v3/feeds/forms.csv")).body.split("\r\n");
+  expect(csv[0]).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country");
+  expect(csv[1]).toMatch(/^45\.0\.0\.1,.*,malicious,mirai,(?:AS)?64500,"'=Ex, Ample",DE$/);
+  const unknown = await ask("/v3/feeds/forms.exe");
+  expect([unknown.status, unknown.json().message]).toEqual([404, expect.stringMatching(/txt, csv, ndjson, json, nft/)]);
+});
+
+test("an unchanged list is a 304, in every form, and HEAD says the same as GET", async () => {
+  await put("same", { query: "tags:mirai" });
+  for (const form of ["txt", "json", "nft"]) {
+    const path = `/v3/feeds/same.${form}`;
+    const first = await ask(path);
+    const etag = String(first.fields.etag);
+    expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
+    now += 100_000;
+    const again = await ask(path, { key, "if-none-match": etag });
+    expect([again.status, again.body, again.fields.etag]).toEqual([304, "", etag]);
+    const head = await ask(path, { key }, { method: "HEAD" });
+    expect([head.status, head.body, head.fields.etag, head.fields["content-length"]]).toEqual([
+      200,
+      "",
+      etag,
+      first.fields["content-length"],
+    ]);
+    expect((await ask(path, { key, "if-none-match": '"other"' })).status).toBe(200);
+  }
+});
+
+test("since is refused where it is no cursor, too old, or of another feed", async () => {
+  const { cursor } = (await put("cursors", { query: "tags:mirai" })).json();
+  expect(await ask(`/v3/feeds/cursors.txt?since=${cursor}`)).toMatchObject({ status: 200, body: "" });
+  for (const since of ["x", `${cursor}A`, "../etc", cursor.slice(1)]) {
+    expect((await ask(`/v3/feeds/cursors.txt?since=${encodeURIComponent(since)}`)).status, since).toBe(400);
+  }
+  const message = "This cursor is older than the changes that are kept: ask without since";
+  const other = (await put("cursors-too", { query: "tags:mirai" })).json().cursor;
+  const unknown = await ask(`/v3/feeds/cursors.txt?since=${other}`);
+  expect([unknown.status, unknown.json()]).toEqual([410, { message }]);
+  expect((await ask(`/v3/feeds/cursors.iprep?since=${cursor}`)).status).toBe(400);
+});
+
+test("more than the limit: those seen last, said so", async () => {
+  const { truncated, count } = (
+    await put("few", { query: "tags:mirai OR tags:crawler", limit: 2, guard: false })
+  ).json();
+  expect([count, truncated]).toEqual([2, true]);
+  const list = await ask("/v3/feeds/few.txt");
+  expect(list.fields["feed-truncated"]).toBe("true");
+  expect(list.body).toBe("45.0.0.1\n45.0.0.9\n");
+});
+
+test("what is guarded is in no feed, and the guard says why", async () => {
+  const network = parseNetwork("200.0.0.0/24");
+  if (typeof network === "string") throw new Error(network);
+  const list = {
+    listId: "x",
+    category: "",
+    description: "",
+    explanation: "",
+    reference: "",
+    priority: 0,
+    networks: [network],
+  };
+  await world.replaceNetworks("service", [{ ...list, name: "A cloud", trustLevel: "3" }]);
+  await put("guarded", { query: "*" });
+  const addresses = async () => (await ask("/v3/feeds/guarded.txt")).body;
+  expect(await addresses()).toBe("45.0.0.1\n45.0.0.2\n200.0.0.1\n");
+  await world.replaceNetworks("service", [{ ...list, name: "A resolver", trustLevel: "1" }]);
+  now += 100_000;
+  expect(await addresses()).toBe("45.0.0.1\n45.0.0.2\n");
+  const guard = { network: "45.0.0.2/31", note: "a partner" };
+  const added = await ask("/v3/guard", { key }, { method: "POST", payload: guard });
+  expect(added).toMatchObject({ status: 201 });
+  const stored = added.json();
+  expect((await ask("/v3/guard")).json()).toEqual({ networks: [stored] });
+  expect(await addresses()).toBe("45.0.0.1\n");
+  const why = async (ip: string) => (await ask(`/v3/guard?ip=${ip}`)).json();
+  const none = { name: "", network: "", note: "" };
+  expect(await why("45.0.0.1")).toEqual({ ip: "45.0.0.1", guarded: false, reason: "", ...none });
+  expect(await why("45.0.0.2")).toEqual({ ip: "45.0.0.2", guarded: true, reason: "network", name: "", ...guard });
+  expect(await why("45.0.0.9")).toMatchObject({ guarded: true, reason: "own_address" });
+  expect(await why("200.0.0.1")).toMatchObject({ guarded: true, reason: "service", name: "A resolver" });
+  expect((await ask("/v3/guard", { key }, { method: "POST", payload: { network: "45.0.0.1/24" } })).status).toBe(400);
+  expect((await ask("/v3/guard?ip=x")).status).toBe(400);
+  expect(
+    (await ask(`/v3/guard/${stored.id}`, { key: await world.addCaller("unlimited") }, { method: "DELETE" })).status,
+  ).toBe(404);
+  expect((await ask(`/v3/guard/${stored.id}`, { key }, { method: "DELETE" })).status).toBe(204);
+  now += 1;
+  expect(await addresses()).toBe("45.0.0.1\n45.0.0.2\n");
+  await world.replaceNetworks("service", [{ ...list, name: "A cloud", trustLevel: "3" }]);
+});
+
+test("a token reads its feed and nothing else, until it is revoked", async () => {
+  await put("edge", { query: "tags:mirai" });
+  await put("core", { query: "tags:mirai" });
+  const made = await ask("/v3/feeds/edge/tokens", { key }, { method: "POST", payload: { label: "edge" } });
+  expect(made.status).toBe(201);
+  const { id, token, url } = made.json();
+  expect(url).toMatch(new RegExp(`/v3/feeds/edge\\.txt\\?token=${token}$`));
+  const basic = `Basic ${Buffer.from(`anyone:${token}`).toString("base64")}`;
+  for (const headers of [{ key: token }, { authorization: `Bearer ${token}` }, { authorization: basic }]) {
+    expect((await ask("/v3/feeds/edge.txt", headers)).status).toBe(200);
+    expect((await ask("/v3/feeds/core.txt", headers)).status).toBe(403);
+  }
+  expect((await ask(`/v3/feeds/edge.txt?token=${token}`, {})).body).toBe("45.0.0.1\n45.0.0.2\n");
+  expect((await ask(`/v3/feeds/edge.txt?token=${key}`, {})).status).toBe(401);
+  expect((await ask("/v3/feeds/edge.txt", {})).status).toBe(401);
+  for (const path of ["/v3/feeds", "/v3/guard", "/v3/ip/45.0.0.1", "/v3/feeds/edge/tokens"]) {
+    expect((await ask(path, { key: token })).status, path).toBe(401);
+  }
+  const { tokens } = (await ask("/v3/feeds/edge/tokens")).json();
+  expect(tokens).toEqual([{ id, label: "edge", created_at: expect.any(String) }]);
+  expect((await ask(`/v3/feeds/edge/tokens/${id}`, { key }, { method: "DELETE" })).status).toBe(204);
+  expect((await ask("/v3/feeds/edge.txt", { key: token })).status).toBe(401);
+});
+
+test("a workspace sees its own feeds alone", async () => {
+  await put("mine", { query: "tags:mirai" });
+  const other = await world.addCaller("community");
+  expect((await ask("/v3/feeds/mine.txt", { key: other })).status).toBe(404);
+  const theirs = { method: "PUT", payload: { query: "tags:crawler" } } as const;
+  expect((await ask("/v3/feeds/mine", { key: other }, theirs)).status).toBe(201);
+  expect((await ask("/v3/feeds/mine.txt", { key: other })).body).toBe("200.0.0.1\n");
+  expect((await ask("/v3/feeds/mine.txt")).body).toBe("45.0.0.1\n45.0.0.2\n");
+});
+
+test("ready-made feeds need no definition, and cannot be changed", async () => {
+  expect((await ask("/v3/feeds/recent.txt")).body).toBe("45.0.0.1\n45.0.0.2\n");
+  expect((await ask("/v3/feeds/tag-crawler.txt")).body).toBe("200.0.0.1\n");
+  expect((await ask("/v3/feeds/persistent.txt")).body).toBe("");
+  expect((await ask("/v3/feeds/tag-nothing.txt")).status).toBe(404);
+  expect((await put("recent", { query: "*" })).status).toBe(409);
+  expect((await ask("/v3/feeds/recent", { key }, { method: "DELETE" })).status).toBe(409);
+});
+
+test("bad definitions are refused, with the place of each error of the query", async () => {
+  const wrong = await put("bad", { query: "clasification:malicious" });
+  expect([wrong.status, wrong.json().errors]).toEqual([400, [expect.objectContaining({ position: 0, length: 13 })]]);
+  const bad = [{}, { query: "*", limit: 0 }, { query: "*", limit: 1_000_001 }, { query: "*", days: 91 }, { query: 1 }];
+  for (const payload of bad) expect((await put("bad", payload)).status, JSON.stringify(payload)).toBe(400);
+  for (const name of ["Events", "events", "tag-mine", "-a", "a".repeat(64), "8a55b4b0-8b8e-5b52-9e5a-6f1c0d0c8a11"]) {
+    expect((await put(name, { query: "*" })).status, name).toBe(400);
+  }
+  expect((await ask("/v3/feeds/bad")).status).toBe(404);
+  expect((await ask("/v3/feeds", {})).status).toBe(401);
+});
+
+test("a disabled feed is gone until it is enabled again", async () => {
+  await put("off", { query: "tags:mirai", enabled: false });
+  expect((await ask("/v3/feeds/off.txt")).status).toBe(410);
+  await put("off", { query: "tags:mirai" });
+  expect((await ask("/v3/feeds/off.txt")).body).toBe("45.0.0.1\n45.0.0.2\n");
+});
