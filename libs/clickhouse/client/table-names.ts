@@ -23,6 +23,7 @@ export const ADDRESS_VALUES = rowsOf("address_values");
 export const CONSUMER_LAG = rowsOf("consumer_lag");
 export const DEAD_LETTER_RETRIES = rowsOf("dead_letter_retries");
 export const DEAD_LETTERS = rowsOf("dead_letters");
+export const FEED_OBJECTS = rowsOf("feed_objects");
 export const FEED_REFRESHES = rowsOf("feed_refreshes");
 export const OBSERVATIONS = rowsOf("observations");
 export const SCOPE_TAGS = rowsOf("scope_tags");

@@ -30,11 +30,34 @@ export type FeedItem = {
 /** Items in numeric order of their addresses, in blocks, read from the store while a form is written. */
 export type FeedItems = AsyncIterable<readonly FeedItem[]>;
 
-/** The whole list. Addresses are IPv4 as numbers, in numeric order; {@link items} has the same ones. */
+/** An address as an object of STIX: one version of it. */
+export type FeedObject = {
+  /** The UUID of its indicator. */
+  readonly id: string;
+  readonly ip: string;
+  /** A page about the address. */
+  readonly link: string;
+  /** When the address first became an object, of any feed. */
+  readonly createdAt: Date;
+  /** When the version could be read first. */
+  readonly modifiedAt: Date;
+  readonly lastSeen: Date;
+  readonly validUntil: Date;
+  readonly classification: FeedItem["classification"];
+  readonly tags: readonly string[];
+  /** Whether it has left the feed. */
+  readonly isRevoked: boolean;
+};
+
+/** In numeric order of their addresses. */
+export type FeedObjects = AsyncIterable<readonly FeedObject[]>;
+
+/** The whole list. Addresses are IPv4 as numbers, in numeric order; {@link items} and {@link objects} have the same ones. */
 export type FeedList = {
   readonly feed: FeedHead;
   readonly addresses: Uint32Array;
   readonly items: () => FeedItems;
+  readonly objects: () => FeedObjects;
 };
 
 /** The difference between the list at a cursor and the list now. */
@@ -45,4 +68,6 @@ export type FeedChanges = {
   readonly removed: Uint32Array;
   /** The added ones. */
   readonly items: () => FeedItems;
+  /** The added ones, those that have a new version, and the removed ones as revoked. */
+  readonly objects: () => FeedObjects;
 };

@@ -1,5 +1,7 @@
 import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import type { FeedChanges, FeedHead, FeedItem, FeedList } from "@noisefloor/query/feeds/feed-content.ts";
+import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
+import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { FeedChanges, FeedHead, FeedItem, FeedList, FeedObject } from "@noisefloor/query/feeds/feed-content.ts";
 import { FORMS } from "@noisefloor/query/feeds/forms/forms.ts";
 
 export const FEED: FeedHead = {
@@ -28,7 +30,12 @@ const UNREMARKABLE: Omit<FeedItem, "ip"> = {
 /** A list of these addresses, in numeric order. @param known what is said of single ones, by address. */
 export function makeList(ips: Iterable<string>, known: Readonly<Record<string, Known>> = {}, head = FEED): FeedList {
   const addresses = Uint32Array.from(ips, ipv4ToNumber).sort();
-  return { feed: { ...head, count: addresses.length }, addresses, items: () => itemsOf(addresses, known) };
+  return {
+    feed: { ...head, count: addresses.length },
+    addresses,
+    items: () => itemsOf(addresses, known),
+    objects: () => objectsOf(addresses, known),
+  };
 }
 
 /** What leads from one list to another. */
@@ -40,7 +47,12 @@ export function makeChanges(
   const [old, current] = [new Set(before.addresses), new Set(after.addresses)];
   const added = after.addresses.filter((address) => !old.has(address));
   const removed = before.addresses.filter((address) => !current.has(address));
-  return { feed: after.feed, since: "cursor-1", added, removed, items: () => itemsOf(added, known) };
+  const items = () => itemsOf(added, known);
+  const objects = async function* () {
+    yield* objectsOf(added, known);
+    yield* objectsOf(removed, known, true);
+  };
+  return { feed: after.feed, since: "cursor-1", added, removed, items, objects };
 }
 
 /** In blocks of two, so that every form meets several. */
@@ -50,6 +62,25 @@ async function* itemsOf(addresses: Uint32Array, known: Readonly<Record<string, K
       const ip = numberToIpv4(address);
       return { ip, ...UNREMARKABLE, ...known[ip] };
     });
+  }
+}
+
+async function* objectsOf(addresses: Uint32Array, known: Readonly<Record<string, Known>>, isRevoked = false) {
+  for await (const block of itemsOf(addresses, known)) {
+    yield block.map(
+      ({ ip, firstSeen, lastSeen, classification, tags }): FeedObject => ({
+        id: indicatorUuidOf(ip),
+        ip,
+        link: `https://noisefloor.example.org/ip/${ip}`,
+        createdAt: firstSeen,
+        modifiedAt: new Date(lastSeen.getTime() + 1_500),
+        lastSeen,
+        validUntil: new Date(lastSeen.getTime() + FEED.ttlHours * HOUR_MS),
+        classification,
+        tags,
+        isRevoked,
+      }),
+    );
   }
 }
 

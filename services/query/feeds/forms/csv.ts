@@ -34,6 +34,7 @@ function fieldsOf(item: FeedItem): string[] {
 export const csv: Form = {
   name: "csv",
   contentType: CSV_CONTENT_TYPE,
+  reads: "items",
   parameters: [],
   open: () => ({
     variant: "",

@@ -11,6 +11,7 @@ const TTL = 300;
 export const dnsbl: Form = {
   name: "dnsbl",
   contentType: "text/plain; charset=utf-8",
+  reads: "addresses",
   parameters: [],
   open: () => ({
     variant: "",
@@ -26,6 +27,7 @@ export const dnsbl: Form = {
 export const rpz: Form = {
   name: "rpz",
   contentType: "text/plain; charset=utf-8",
+  reads: "addresses",
   parameters: [],
   open: () => ({
     variant: "",

@@ -18,6 +18,8 @@ export type Form = {
   /** The ending of its path. */
   readonly name: string;
   readonly contentType: string;
+  /** What it says of a list, by the list's members. Where that is more than addresses, it changes while they do not. */
+  readonly reads: "addresses" | "items" | "objects";
   /** For OpenAPI and for naming unknown parameters. */
   readonly parameters: readonly Parameter<unknown>[];
   /** @throws HttpError 400 that names a wrong parameter. */

@@ -7,7 +7,8 @@ import { json } from "./json.ts";
 import { mmdb } from "./mmdb.ts";
 import { ndjson } from "./ndjson.ts";
 import { nft } from "./nft.ts";
+import { stix } from "./stix.ts";
 import { txt } from "./txt.ts";
 
 /** Every form that a feed has, in the order in which they are listed to users. */
-export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep, mmdb, dnsbl, rpz];
+export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep, stix, mmdb, dnsbl, rpz];

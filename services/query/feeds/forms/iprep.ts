@@ -25,6 +25,7 @@ export const IPREP_CATEGORIES_CSV = Object.values(CATEGORIES)
 export const iprep: Form = {
   name: "iprep",
   contentType: "text/plain; charset=utf-8",
+  reads: "items",
   parameters: [],
   open: () => ({
     variant: "",

@@ -8,6 +8,7 @@ import { toWireItem } from "./item.ts";
 export const json: Form = {
   name: "json",
   contentType: "application/json; charset=utf-8",
+  reads: "items",
   parameters: [],
   open: () => ({
     variant: "",

@@ -15,6 +15,7 @@ const METADATA_MARK = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
 export const mmdb: Form = {
   name: "mmdb",
   contentType: "application/octet-stream",
+  reads: "items",
   parameters: [],
   open: () => ({
     variant: "",

@@ -6,6 +6,7 @@ import { toWireItem } from "./item.ts";
 export const ndjson: Form = {
   name: "ndjson",
   contentType: "application/x-ndjson",
+  reads: "items",
   parameters: [],
   open: () => ({
     variant: "",

@@ -34,6 +34,7 @@ const SET: Parameter<string | undefined> = {
 export const nft: Form = {
   name: "nft",
   contentType: "text/plain; charset=utf-8",
+  reads: "addresses",
   parameters: [TABLE, SET, AGGREGATE],
   open: (query) => {
     const table = readParameter(query, TABLE);

@@ -24,6 +24,7 @@ const BLOCKS: FormWriter = {
 export const txt: Form = {
   name: "txt",
   contentType: "text/plain; charset=utf-8",
+  reads: "addresses",
   parameters: [AGGREGATE],
   open: (query) => (readParameter(query, AGGREGATE) ? BLOCKS : ADDRESSES),
 };

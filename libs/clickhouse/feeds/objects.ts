@@ -1,0 +1,173 @@
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/client.ts";
+import { readColumns } from "../client/columns.ts";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { FEED_OBJECTS } from "../client/table-names.ts";
+
+const objectSchema = z.object({
+  /** The UUID of its indicator. */
+  id: z.string(),
+  address: z.int(),
+  /** Milliseconds since 1970 UTC, as the next one. */
+  createdAt: z.int(),
+  modifiedAt: z.int(),
+  /** Seconds since 1970 UTC, as the next one. */
+  lastSeen: z.int(),
+  validUntil: z.int(),
+  classification: z.enum(INTENTIONS),
+  tags: z.array(z.string()),
+  isRevoked: z.boolean(),
+});
+/** A version of an address in a feed. */
+export type StoredObject = z.infer<typeof objectSchema>;
+
+const COLUMNS = `toString(object_id) AS id, address, toUnixTimestamp64Milli(created_at) AS createdAt,
+      toUnixTimestamp64Milli(modified_at) AS modifiedAt, toUnixTimestamp(last_seen) AS lastSeen,
+      toUnixTimestamp(valid_until) AS validUntil, toString(classification) AS classification, tags, is_revoked AS isRevoked`;
+
+/** Stores versions of a feed's objects. All are seen, or none. */
+export async function insertObjects(
+  client: ClickHouseClient,
+  feedId: string,
+  objects: readonly StoredObject[],
+): Promise<void> {
+  const values = objects.map((object) => ({
+    feed_id: feedId,
+    address: object.address,
+    object_id: object.id,
+    created_at: toDateTime64(object.createdAt),
+    modified_at: toDateTime64(object.modifiedAt),
+    last_seen: object.lastSeen,
+    valid_until: object.validUntil,
+    classification: object.classification,
+    tags: object.tags,
+    is_revoked: object.isRevoked,
+  }));
+  await client.insert({ table: "feed_objects", values, format: "JSONEachRow" });
+}
+
+/** What decides whether an object needs a new version, as columns of equal length in order of the addresses. */
+export type ObjectIndex = {
+  readonly addresses: Uint32Array;
+  /** Seconds since 1970 UTC. */
+  readonly lastSeen: Uint32Array;
+  /** Of the current versions, in hours since 1970 UTC. */
+  readonly modifiedHours: Uint32Array;
+  readonly isRevoked: Uint8Array;
+};
+
+export function readObjectIndex(client: ClickHouseClient, feedId: string): Promise<ObjectIndex> {
+  const query = {
+    name: "feed-object-index",
+    sql: `SELECT groupArray(address), groupArray(toUInt32(last_seen)),
+        groupArray(toUInt32(intDiv(toUnixTimestamp64Milli(modified_at), 3600000))), groupArray(toUInt8(is_revoked))
+      FROM (SELECT * FROM ${FEED_OBJECTS} FINAL WHERE feed_id = {feedId:UUID} ORDER BY address)`,
+    params: { feedId },
+    settings: { readonly: "2" },
+  };
+  return readColumns(client, query, (row) => ({
+    addresses: row.uint32s(),
+    lastSeen: row.uint32s(),
+    modifiedHours: row.uint32s(),
+    isRevoked: row.uint8s(),
+  }));
+}
+
+const newestVersion = defineQuery({
+  name: "newest-feed-objects",
+  sql: `SELECT toUnixTimestamp64Milli(modified_at) AS modifiedAt, uniqExact(address) AS count FROM ${FEED_OBJECTS}
+    WHERE feed_id = {feedId:UUID} GROUP BY modified_at ORDER BY modified_at DESC LIMIT 1`,
+  params: z.object({ feedId: z.string() }),
+  row: z.object({ modifiedAt: z.int(), count: z.int() }),
+});
+
+/** The time of a feed's newest version, in milliseconds since 1970 UTC, and how many addresses have one of that time. */
+export async function readNewestVersion(
+  client: ClickHouseClient,
+  feedId: string,
+): Promise<{ readonly modifiedAt: number; readonly count: number }> {
+  const [newest] = await run(client, newestVersion, { feedId });
+  return newest ?? { modifiedAt: 0, count: 0 };
+}
+
+const firstCreated = defineQuery({
+  name: "first-feed-object",
+  sql: `SELECT address, toUnixTimestamp64Milli(min(created_at)) AS createdAt FROM ${FEED_OBJECTS}
+    WHERE address IN {addresses:Array(UInt32)} GROUP BY address`,
+  params: z.object({ addresses: z.array(z.int()) }),
+  row: z.object({ address: z.int(), createdAt: z.int() }),
+});
+
+/** When addresses first became objects, of any feed, in milliseconds since 1970 UTC. New ones are missing. */
+export async function readFirstCreated(
+  client: ClickHouseClient,
+  addresses: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await run(client, firstCreated, { addresses: [...addresses] });
+  return new Map(rows.map(({ address, createdAt }) => [address, createdAt]));
+}
+
+const objectsOf = defineQuery({
+  name: "feed-objects-of",
+  sql: `SELECT ${COLUMNS} FROM ${FEED_OBJECTS} FINAL
+    WHERE feed_id = {feedId:UUID} AND address IN {addresses:Array(UInt32)} ORDER BY address`,
+  params: z.object({ feedId: z.string(), addresses: z.array(z.int()) }),
+  row: objectSchema,
+});
+
+/** The current versions of some addresses, in their order. */
+export const readObjectsOf = (
+  client: ClickHouseClient,
+  feedId: string,
+  addresses: readonly number[],
+): Promise<StoredObject[]> => run(client, objectsOf, { feedId, addresses: [...addresses] });
+
+const changedSince = {
+  name: "feed-objects-changed",
+  sql: `SELECT groupArray(address) FROM (SELECT address FROM ${FEED_OBJECTS} FINAL
+      WHERE feed_id = {feedId:UUID} AND modified_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC') ORDER BY address)`,
+  settings: { readonly: "2" },
+};
+
+/** The addresses whose version is newer than a time in milliseconds since 1970 UTC, in their order. */
+export const readChangedObjects = (client: ClickHouseClient, feedId: string, since: number): Promise<Uint32Array> =>
+  readColumns(client, { ...changedSince, params: { feedId, since } }, (row) => row.uint32s());
+
+/** Where a page of objects begins: behind this version. */
+export type ObjectPosition = { readonly modifiedAt: number; readonly address: number };
+
+export type PageOptions = {
+  readonly after: ObjectPosition;
+  readonly limit: number;
+  /** Only these UUIDs; all of them when it is empty. */
+  readonly ids: readonly string[];
+  /** Only versions of these times, in milliseconds since 1970 UTC; all of them when it is empty. */
+  readonly versions: readonly number[];
+};
+
+const page = defineQuery({
+  name: "feed-object-page",
+  sql: `SELECT ${COLUMNS} FROM ${FEED_OBJECTS} FINAL
+    WHERE feed_id = {feedId:UUID}
+      AND (modified_at, address) > (fromUnixTimestamp64Milli({modifiedAt:Int64}, 'UTC'), {address:UInt32})
+      AND (empty({ids:Array(UUID)}) OR object_id IN {ids:Array(UUID)})
+      AND (empty({versions:Array(Int64)}) OR toUnixTimestamp64Milli(modified_at) IN {versions:Array(Int64)})
+    ORDER BY modified_at, address LIMIT {limit:UInt32}`,
+  params: z.object({
+    feedId: z.string(),
+    modifiedAt: z.int(),
+    address: z.int(),
+    ids: z.array(z.string()),
+    versions: z.array(z.int()),
+    limit: z.int(),
+  }),
+  row: objectSchema,
+});
+
+/** The next versions in the order of their times, then of their addresses. */
+export const readObjectPage = (
+  client: ClickHouseClient,
+  feedId: string,
+  { after, limit, ids, versions }: PageOptions,
+): Promise<StoredObject[]> => run(client, page, { feedId, ...after, limit, ids: [...ids], versions: [...versions] });

@@ -1,0 +1,14 @@
+import { v5 as uuidV5 } from "uuid";
+
+/** STIX's own namespace for ids that are made of an object's members. */
+const STIX_NAMESPACE = "00abedb4-aa42-466c-9c01-fed23315a9b7";
+
+/** STIX's pattern for an address: `[ipv4-addr:value = '198.51.100.7']`. */
+export function indicatorPatternOf(ip: string): string {
+  return `[ipv4-addr:value = '${ip}']`;
+}
+
+/** The UUID of an address's indicator: the same in every feed and process. */
+export function indicatorUuidOf(ip: string): string {
+  return uuidV5(JSON.stringify({ pattern: indicatorPatternOf(ip) }), STIX_NAMESPACE);
+}

@@ -1,0 +1,131 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import {
+  insertObjects,
+  type ObjectIndex,
+  readFirstCreated,
+  readNewestVersion,
+  readObjectIndex,
+  readObjectsOf,
+  type StoredObject,
+} from "@noisefloor/clickhouse/feeds/objects.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
+import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { FeedItem, FeedItems } from "../feed-content.ts";
+import type { FeedLists, FeedState } from "../lists/lists.ts";
+
+export type ObjectSyncDeps = {
+  /** Of a user who may write the tables of feeds. */
+  readonly client: ClickHouseClient;
+  readonly lists: Pick<FeedLists, "sync">;
+  /** @param asOf milliseconds since 1970 UTC: when addresses of which nothing is stored were last seen. */
+  readonly readItems: (addresses: Uint32Array, asOf: number) => FeedItems;
+  readonly now: () => number;
+};
+
+/**
+ * Makes the objects of a feed those of its newest list.
+ * @returns that list, each of whose addresses has an object; undefined when the feed has no list yet.
+ */
+export type SyncObjects = (feed: Pick<FeedDefinition, "id" | "ttlHours">) => Promise<FeedState | undefined>;
+
+const OBJECTS_PER_INSERT = 5_000;
+
+type Draft = Omit<StoredObject, "modifiedAt" | "createdAt"> & { readonly createdAt?: number };
+
+/** Calls for the same feed at the same time share one run. */
+export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDeps): SyncObjects {
+  const running = new Map<string, Promise<FeedState | undefined>>();
+  /** The hour in which each feed was last looked through for new sightings. */
+  const lookedThrough = new Map<string, number>();
+
+  /**
+   * Stores versions with a time that is newer than all that can be read. When another process stored newer ones
+   * meanwhile, or others of the same time, readers may have passed that time, so they get another one.
+   */
+  const store = async (feedId: string, drafts: readonly Draft[]) => {
+    if (drafts.length === 0) return;
+    const created = await readFirstCreated(
+      client,
+      drafts.flatMap(({ address, createdAt }) => (createdAt === undefined ? address : [])),
+    );
+    for (;;) {
+      const before = await readNewestVersion(client, feedId);
+      const modifiedAt = Math.max(now(), before.modifiedAt + 1);
+      const objects = drafts.map((draft) => ({
+        ...draft,
+        createdAt: draft.createdAt ?? created.get(draft.address) ?? modifiedAt,
+        modifiedAt,
+      }));
+      await insertObjects(client, feedId, objects);
+      const newest = await readNewestVersion(client, feedId);
+      if (newest.modifiedAt === modifiedAt && newest.count === drafts.length) return;
+    }
+  };
+
+  const revoke = async (feedId: string, addresses: Uint32Array) => {
+    for (let start = 0; start < addresses.length; start += OBJECTS_PER_INSERT) {
+      const part = Array.from(addresses.subarray(start, start + OBJECTS_PER_INSERT));
+      const objects = await readObjectsOf(client, feedId, part);
+      await store(
+        feedId,
+        objects.map(({ modifiedAt: _, ...object }) => ({ ...object, isRevoked: true })),
+      );
+    }
+  };
+
+  const sync: SyncObjects = async ({ id: feedId, ttlHours }) => {
+    // The list after the objects, so that it is not older than one from which another process made them.
+    const index = await readObjectIndex(client, feedId);
+    const list = await lists.sync(feedId);
+    if (list === undefined) return undefined;
+    const live = index.addresses.filter((_, position) => index.isRevoked[position] === 0);
+    const { added, removed } = changesBetween(live, list.addresses);
+    await revoke(feedId, removed);
+    const hour = Math.floor(now() / HOUR_MS);
+    const isDue = lookedThrough.get(feedId) !== hour;
+    const needsVersion = versionRule(index, hour);
+    for await (const items of readItems(isDue ? list.addresses : added, list.head.refreshedAt)) {
+      await store(
+        feedId,
+        items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : [])),
+      );
+    }
+    lookedThrough.set(feedId, hour);
+    return list;
+  };
+
+  return (feed) => {
+    const known = running.get(feed.id);
+    if (known !== undefined) return known;
+    const started = sync(feed).finally(() => running.delete(feed.id));
+    running.set(feed.id, started);
+    return started;
+  };
+}
+
+/** An address gets a version when it enters the feed, and later at most one an hour, when it was seen again. */
+function versionRule(index: ObjectIndex, hour: number): (item: FeedItem) => boolean {
+  const positions = new Map(Array.from(index.addresses, (address, position) => [address, position]));
+  return ({ ip, lastSeen }) => {
+    const position = positions.get(ipv4ToNumber(ip));
+    if (position === undefined || index.isRevoked[position] !== 0) return true;
+    const isSeenAgain = Math.floor(lastSeen.getTime() / 1_000) > (index.lastSeen[position] ?? 0);
+    return isSeenAgain && hour > (index.modifiedHours[position] ?? 0);
+  };
+}
+
+function toDraft({ ip, lastSeen, classification, tags }: FeedItem, ttlHours: number): Draft {
+  const seconds = Math.floor(lastSeen.getTime() / 1_000);
+  return {
+    id: indicatorUuidOf(ip),
+    address: ipv4ToNumber(ip),
+    lastSeen: seconds,
+    validUntil: seconds + ttlHours * 3_600,
+    classification,
+    tags: [...tags],
+    isRevoked: false,
+  };
+}
