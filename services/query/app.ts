@@ -39,6 +39,8 @@ import { getTagSummary, registerTagSummary } from "./summary/route.ts";
 import { listTags, registerTags } from "./tags/route.ts";
 import { getTagRule, registerTagRule } from "./tags/rule.ts";
 import { getTimeline, registerTimeline } from "./timeline/route.ts";
+import { TIMESERIES_OPERATIONS } from "./timeseries/operations.ts";
+import { registerTimeseries } from "./timeseries/route.ts";
 
 export type QueryDeps = {
   readonly read: Read;
@@ -80,6 +82,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getNetwork,
   ...SEARCH_OPERATIONS,
   searchStats,
+  ...TIMESERIES_OPERATIONS,
   validateQuery,
   listTags,
   getTagRule,
@@ -121,6 +124,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
   registerSearch(app, searchDeps);
   registerSearchStats(app, searchDeps);
+  registerTimeseries(app, searchDeps);
   registerValidateQuery(app, { catalogue, authenticate, now });
   registerTagActivity(app, {
     ...lookupDeps,

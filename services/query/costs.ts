@@ -24,6 +24,14 @@ export const STATS_COST = 2;
 /** Reads two columns of all observations of the addresses of some days. */
 export const FIRST_SEEN_COST = 4;
 
+const DAYS_OF_OBSERVATIONS_PER_COST = 15;
+const MAX_TIMESERIES_COST = 9;
+
+/** Reads some columns of all observations of some days. */
+export function timeseriesCost(days: number): number {
+  return Math.min(MAX_TIMESERIES_COST, 3 + Math.ceil(days / DAYS_OF_OBSERVATIONS_PER_COST));
+}
+
 /** Reads one row. */
 export const TAG_RULE_COST = 1;
 

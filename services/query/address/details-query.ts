@@ -25,16 +25,8 @@ const fingerprints = (column: string) =>
 const latestIf = (value: string, isKnown: string) => `argMaxIf(${value}, (observed_at, observation_id), ${isKnown})`;
 const latest = (column: string, empty: string) => latestIf(column, `${column} != ${empty}`);
 
-/**
- * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation
- * that arrived twice counts once, with its latest content, even before ClickHouse has merged the two rows.
- *
- * PREWHERE comes before FINAL, so it may only ask for what both rows share: columns of the sorting key.
- */
-export const addressDetails = defineQuery({
-  name: "address-details",
-  sql: `
-    SELECT
+/** SQL: what is known of an address, from some of its observations. */
+export const DETAIL_COLUMNS = `
       toString(source_ip) AS ip,
       toUnixTimestamp64Milli(min(observed_at)) AS first_seen,
       uniqExact(sensor_id) AS sensors,
@@ -54,7 +46,42 @@ export const addressDetails = defineQuery({
       ${latest("region", "''")} AS region,
       ${latest("city", "''")} AS city,
       ${latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)")} AS coordinates,
-      ${latestIf("(rdns, rdns_validated)", "rdns != ''")} AS named
+      ${latestIf("(rdns, rdns_validated)", "rdns != ''")} AS named`;
+export const detailsRow = z.object({
+  ip: z.string(),
+  first_seen: z.int(),
+  sensors: z.int(),
+  hits: z.int(),
+  ports: z.array(z.tuple([z.int(), z.string()])),
+  methods: z.array(z.string()),
+  paths: z.array(z.string()),
+  user_agents: z.array(z.string()),
+  headers: z.array(z.string()),
+  cookies: z.array(z.string()),
+  ja3: z.array(z.tuple([z.string(), z.int()])),
+  ja4: z.array(z.string()),
+  hassh: z.array(z.tuple([z.string(), z.int()])),
+  asn: z.int(),
+  organization: z.string(),
+  country: z.string(),
+  region: z.string(),
+  city: z.string(),
+  /** Degrees north and east; both 0 where no observation has them. */
+  coordinates: z.tuple([z.number(), z.number()]),
+  /** The reverse DNS name, and whether it leads back to the address. */
+  named: z.tuple([z.string(), z.boolean()]),
+});
+
+/**
+ * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation
+ * that arrived twice counts once, with its latest content, even before ClickHouse has merged the two rows.
+ *
+ * PREWHERE comes before FINAL, so it may only ask for what both rows share: columns of the sorting key.
+ */
+export const addressDetails = defineQuery({
+  name: "address-details",
+  sql: `
+    SELECT ${DETAIL_COLUMNS}
     FROM ${OBSERVATIONS} FINAL
     PREWHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
@@ -62,30 +89,7 @@ export const addressDetails = defineQuery({
     SETTINGS do_not_merge_across_partitions_select_final = 1`,
   combine: allRows,
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
-  row: z.object({
-    ip: z.string(),
-    first_seen: z.int(),
-    sensors: z.int(),
-    hits: z.int(),
-    ports: z.array(z.tuple([z.int(), z.string()])),
-    methods: z.array(z.string()),
-    paths: z.array(z.string()),
-    user_agents: z.array(z.string()),
-    headers: z.array(z.string()),
-    cookies: z.array(z.string()),
-    ja3: z.array(z.tuple([z.string(), z.int()])),
-    ja4: z.array(z.string()),
-    hassh: z.array(z.tuple([z.string(), z.int()])),
-    asn: z.int(),
-    organization: z.string(),
-    country: z.string(),
-    region: z.string(),
-    city: z.string(),
-    /** Degrees north and east; both 0 where no observation has them. */
-    coordinates: z.tuple([z.number(), z.number()]),
-    /** The reverse DNS name, and whether it leads back to the address. */
-    named: z.tuple([z.string(), z.boolean()]),
-  }),
+  row: detailsRow,
 });
 
 /** The same, which fails with TOO_MANY_ROWS_OR_BYTES when its rows take more bytes. */
@@ -100,7 +104,7 @@ const addressDetailsWithin = (bytes: number) =>
 export const boundedAddressDetails = addressDetailsWithin(MAX_RESULT_BYTES);
 /** Fails when its rows are larger than one of several concurrent queries may keep in memory. */
 export const smallAddressDetails = addressDetailsWithin(SMALL_RESULT_BYTES);
-export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
+export type AddressDetails = z.output<typeof detailsRow>;
 
 /** When an address was first seen since `since`, both in milliseconds since 1970 UTC; 0 if it was not. */
 export const firstSeen = defineQuery({

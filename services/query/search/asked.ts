@@ -42,21 +42,30 @@ export type AskedDeps = LookupDeps & {
   readonly authenticate: Authenticate;
 };
 
-/** A search as a caller asks for it. Times in milliseconds since 1970 UTC. */
-export type AskedSearch = {
+/** A query as a caller asks for it. */
+export type AskedQuery = {
   readonly caller: AuthorizedCaller;
   /** As sent. */
   readonly query: string;
+  readonly scopes: Scope[];
+  readonly names: Names;
+  readonly resolved: SetQuery;
+  /** Whether the caller may know only the sensors of its workspace. */
+  readonly isOwnSensorsOnly: boolean;
+  /** When it was asked, in milliseconds since 1970 UTC. */
+  readonly now: number;
+};
+
+/** A search as a caller asks for it. Times in milliseconds since 1970 UTC. */
+export type AskedSearch = Omit<AskedQuery, "resolved" | "isOwnSensorsOnly" | "now"> & {
   /** What runs instead where the caller's plan takes something away. */
   readonly adjustedQuery: string;
   readonly days: number | undefined;
-  readonly scopes: Scope[];
   /** Observations since then count. */
   readonly from: number;
   /** Whether the plan allows fewer days than were asked for. */
   readonly isCut: boolean;
   readonly compiled: CompiledSearch;
-  readonly names: Names;
   /** The same search for those of its addresses that are in another set as well. */
   readonly compileWith: (more: SetQuery) => CompiledSearch;
 };
@@ -64,10 +73,9 @@ export type AskedSearch = {
 type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
 
 /** @throws HttpError 400 with every error of the query and its place. */
-export async function readSearch(request: SearchRequest, deps: AskedDeps): Promise<AskedSearch> {
+export async function readAskedQuery(request: SearchRequest, deps: AskedDeps): Promise<AskedQuery> {
   const caller = deps.authenticate(request);
   const query = readParameter(request.query, QUERY);
-  const days = readParameter(request.query, SEARCH_DAYS);
   const scopes = readScopes("ip", request.query, caller);
   return compileAsked({ caller, query, days, scopes }, deps);
 }
@@ -87,6 +95,15 @@ export async function compileAsked(
   }
   await refreshOutdated(deps);
   const names = { tags: deps.catalogue.all(), networks: deps.networks.current() };
+  const resolved = resolveQuery(read.query, names);
+  return { caller, query, scopes, names, resolved, isOwnSensorsOnly: !caller.entitlements.has("sensors"), now };
+}
+
+/** @throws HttpError 400 with every error of the query and its place. */
+export async function readSearch(request: SearchRequest, deps: AskedDeps): Promise<AskedSearch> {
+  const days = readParameter(request.query, SEARCH_DAYS);
+  const { resolved, isOwnSensorsOnly, now, ...asked } = await readAskedQuery(request, deps);
+  const { caller, query, scopes } = asked;
   const { reach_days: reachDays } = caller.limits;
   const since = retentionStart(now, deps.retentionDays());
   const allowed = days === undefined ? undefined : Math.min(days, reachDays);
@@ -94,15 +111,14 @@ export async function compileAsked(
   const reach = now - reachDays * DAY_MS;
   const options = {
     scopes: Math.max(1, scopes.length),
-    isOwnSensorsOnly: !caller.entitlements.has("sensors"),
+    isOwnSensorsOnly,
     reach: days === undefined && reach > since ? reach : undefined,
   };
-  const resolved = resolveQuery(read.query, names);
   const compiled = compileSearch(resolved, options);
   const compileWith = (more: SetQuery) => compileSearch(and([resolved, more]), options);
   const adjustedQuery = `(${query}) last_seen:${reachDays}d`;
   const isCut = days !== undefined && days > reachDays;
-  return { caller, query, adjustedQuery, days, scopes, from, isCut, compiled, names, compileWith };
+  return { ...asked, adjustedQuery, days, from, isCut, compiled, compileWith };
 }
 
 const MAX_COST = 9;

@@ -16,7 +16,7 @@ import { networkList } from "../../support/builders/network-list.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
 import { randomQuery } from "../../support/builders/search-query.ts";
 import type { Known } from "../../support/oracle/address-oracle.ts";
-import { matching } from "../../support/oracle/search-oracle.ts";
+import { matching, matchingBySpan } from "../../support/oracle/search-oracle.ts";
 import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -171,6 +171,117 @@ async function expectPages(parameters: Record<string, string>, key: string, expe
   }
   expect(listed).toEqual(inOrder.slice(0, listed.length));
 }
+
+const timeseriesStatsSchema = z.object({
+  count: z.int(),
+  min: z.int(),
+  max: z.int(),
+  data: z.array(z.object({ date: z.string(), count: z.int() })),
+});
+const timeseriesSchema = z.record(
+  z.string(),
+  z.array(
+    z.object({
+      ip: z.string(),
+      internet_scanner_intelligence: z.object({
+        tags: z.array(z.string()),
+        classification: z.string(),
+        metadata: z.object({ sensor_hits: z.int() }),
+      }),
+    }),
+  ),
+);
+
+async function expectSeries(random: Random, queries: number) {
+  let found = 0;
+  for (let count = 0; count < queries; count++) {
+    const datasets = random.pick([["global"], ["global"], ["global", "community", "personal"]]);
+    const { isEntitled, key } = random.pick(keys);
+    const workspace = isEntitled ? "others" : WORKSPACE;
+    const words = { seen, tags: TAGS, actors: [ACTOR], now: NOW };
+    const query = randomQuery(random, words, random.int(0, 3));
+    const tree = readQuery(query, NOW);
+    if (!("query" in tree)) throw new Error(`${query}: ${JSON.stringify(tree.errors)}`);
+    const interval = random.pick(["hour", "day"] as const);
+    const width = interval === "hour" ? HOUR : DAY;
+    const end = NOW - random.int(0, 2 * DAY);
+    const start = end - random.int(1, 3 * DAY);
+    const spans: { start: number; end: number }[] = [];
+    const lastEnd = Math.ceil(end / HOUR) * HOUR;
+    for (let at = Math.floor(start / HOUR) * HOUR; at < lastEnd; at += width) {
+      spans.push({ start: at, end: Math.min(at + width, lastEnd) });
+    }
+    const known: Known = {
+      seen: seen.filter(
+        ({ dataset, workspaceId }) =>
+          datasets.includes(dataset) && (dataset !== "personal" || workspaceId === workspace),
+      ),
+      tags: TAGS,
+      serviceOf,
+      actorOf: (ip) => (ip.startsWith("45.2.0.") ? ACTOR : undefined),
+    };
+    const mayKnow = (one: Marked) => isEntitled || one.dataset === "personal";
+    const expected = matchingBySpan(tree.query, known, mayKnow, spans);
+    const counts = expected.map(({ length }) => length);
+    const parameters = {
+      query,
+      start: new Date(start).toISOString(),
+      end: new Date(end).toISOString(),
+      ...(datasets.length === 1 ? {} : { workspace_labels: datasets.join(",") }),
+    };
+    const context = JSON.stringify({ ...parameters, interval });
+    const stats = await read(timeseriesStatsSchema, "/v3/gnql/timeseries/stats", { ...parameters, interval }, key);
+    const dates = spans.map((span) => new Date(span.start).toISOString().slice(0, 23).replace("T", " "));
+    expect(stats, context).toEqual({
+      count: counts.reduce((sum, one) => sum + one, 0),
+      min: Math.min(...counts),
+      max: Math.max(...counts),
+      data: dates.map((date, index) => ({ date, count: counts[index] })),
+    });
+    if (interval === "hour") await expectHours(parameters, key, known.seen, expected, spans, random);
+    found += stats.count;
+  }
+  expect(found).toBeGreaterThan(queries);
+}
+
+/** The rows of all hours, page by page. */
+async function expectHours(
+  parameters: Record<string, string>,
+  key: string,
+  visible: readonly Marked[],
+  expected: readonly string[][],
+  spans: readonly { readonly start: number; readonly end: number }[],
+  random: Random,
+) {
+  const all = expected.flatMap((ips, index) =>
+    ips
+      .toSorted((one, other) => numberOf(one) - numberOf(other))
+      .map((ip) => ({
+        hour: new Date(spans[index]?.start ?? 0).toISOString().slice(0, 13).replace("T", "-"),
+        ip,
+        index,
+      })),
+  );
+  const limit = random.pick([1, 5, 1_000]);
+  const offset = random.int(0, Math.max(0, all.length - 1));
+  const page = { ...parameters, limit: String(limit), offset: String(offset) };
+  const hours = await read(timeseriesSchema, "/v3/gnql/timeseries", page, key);
+  const listed = Object.entries(hours).flatMap(([hour, rows]) => rows.map((row) => ({ hour, row })));
+  const wanted = all.slice(offset, offset + limit);
+  expect(listed.map(({ hour, row }) => [hour, row.ip])).toEqual(wanted.map(({ hour, ip }) => [hour, ip]));
+  for (const [position, { ip, index }] of wanted.entries()) {
+    const span = spans[index] ?? { start: 0, end: 0 };
+    const done = visible.filter((one) => one.ip === ip && one.at >= span.start && one.at < span.end);
+    const names = TAGS.filter(({ id }) => done.some(({ tagIds }) => tagIds.includes(id))).map(({ name }) => name);
+    const row = listed[position]?.row.internet_scanner_intelligence;
+    expect([...(row?.tags ?? [])].sort()).toEqual(names.sort());
+    expect(row?.metadata.sensor_hits).toBe(done.length);
+  }
+}
+
+test("random queries match the oracle's addresses in each hour and each day", { timeout: TIMEOUT_MS }, () =>
+  expectSeries(seeded(3), QUERIES),
+);
 
 test("random queries find the oracle's addresses, in all scopes and days", { timeout: TIMEOUT_MS }, () =>
   expectAnswers(seeded(1), QUERIES, seen),

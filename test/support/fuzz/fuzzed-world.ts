@@ -124,6 +124,8 @@ const KNOWN_TEXTS = {
   cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094", "CVE-1999-0001"),
   query: fc.constantFrom("tags:worm", "NOT port:22", "last_seen:90d (country:DE OR path:/*)", "classification:benign"),
   exclude: fc.constantFrom("tags", "metadata.asn,raw_data", ""),
+  start: fc.constantFrom("", "2020-01-01", "2020-01-01T00:30:00+01:00"),
+  end: fc.constantFrom("", "2099-01-01", "2099-01-01T00:00:00Z"),
   // A token is of one search alone.
   scroll: fc.constant(""),
 };

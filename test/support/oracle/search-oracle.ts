@@ -22,6 +22,19 @@ export function matching(query: Query, known: Known, mayKnowSensor: (one: Marked
   return [...byAddress].flatMap(([ip, seen]) => (matches(query, { ip, seen, known, mayKnowSensor }) ? [ip] : []));
 }
 
+/** The same for each of some spans of time, in milliseconds: each condition is about the observations of one of them. */
+export function matchingBySpan(
+  query: Query,
+  known: Known,
+  mayKnowSensor: (one: Marked) => boolean,
+  spans: readonly { readonly start: number; readonly end: number }[],
+): string[][] {
+  return spans.map(({ start, end }) => {
+    const seen = known.seen.filter(({ at }) => at >= start && at < end);
+    return matching(query, { ...known, seen }, mayKnowSensor);
+  });
+}
+
 function matches(query: Query, address: Address): boolean {
   switch (query.type) {
     case "and":

@@ -98,7 +98,7 @@ function Rows({ data }: Pick<SearchPage, "data">) {
                 </td>
                 <td class="when">{formatMinute(last)}</td>
                 <td>
-                  {tags.map(({ slug, name }, index) => (
+                  {tags.map(({ slug = "", name = slug }, index) => (
                     <span key={slug}>
                       {index === 0 ? "" : ", "}
                       <ValueLink field="tags" value={slug} text={name} />

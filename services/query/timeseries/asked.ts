@@ -1,0 +1,88 @@
+import {
+  activityWindow,
+  DAY_MS,
+  floorToHour,
+  HOUR_MS,
+  MAX_DAYS,
+  retentionStart,
+  tile,
+  type Window,
+} from "@noisefloor/domain/time/window.ts";
+import { choice, type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { type AskedDeps, type AskedQuery, readAskedQuery } from "../search/asked.ts";
+import { compileSearch } from "../search-sets/compile.ts";
+import { compileForBuckets } from "./bucket-conditions.ts";
+import { candidatesOf } from "./candidates.ts";
+import type { BucketSearch } from "./queries.ts";
+
+const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));
+/** For the description. */
+const TIME_PATTERN = /^(?:\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?)?$/;
+
+/** A day is its first moment. In milliseconds since 1970 UTC; undefined when it was left out or is empty. */
+const timeParameter = (name: string, description: string): Parameter<number | undefined> => ({
+  name,
+  description,
+  takes: "a time such as 2026-11-20T14:00:00Z, or a day",
+  schema: z
+    .string()
+    .regex(TIME_PATTERN)
+    .refine((text) => text === "" || timeSchema.safeParse(text).success)
+    .optional()
+    .transform((text) => (text === undefined || text === "" ? undefined : Date.parse(text))),
+  describedBy: "input",
+  example: "2026-11-20T14:00:00Z",
+});
+export const START = timeParameter(
+  "start",
+  "When the first bucket begins, rounded down to the hour; 24 hours back if left out. Not before the caller's plan and the retention reach.",
+);
+export const END = timeParameter("end", "When the last bucket ends, rounded up to the hour; now if left out.");
+/** Clients send it. */
+export const JSON_ALONE = choice({ name: "format", description: "JSON alone.", values: ["json"], fallback: "json" });
+
+/** Times in milliseconds since 1970 UTC. */
+export type AskedTimeseries = {
+  readonly asked: AskedQuery;
+  readonly buckets: readonly Window[];
+  readonly days: number;
+  readonly search: BucketSearch;
+  readonly params: { readonly [Name in "from" | "end" | "start" | "width"]: number } & {
+    readonly scopes: AskedQuery["scopes"];
+  };
+};
+
+/** @throws HttpError 400 for a wrong query, and for a time that ends before it starts. */
+export async function readTimeseries(
+  request: FastifyRequest<{ Querystring: Record<string, string | string[] | undefined> }>,
+  widthHours: number,
+  deps: AskedDeps,
+): Promise<AskedTimeseries> {
+  readParameter(request.query, JSON_ALONE);
+  const asked = await readAskedQuery(request, deps);
+  const { now, scopes, resolved, isOwnSensorsOnly, caller } = asked;
+  const reached = activityWindow(now, Math.min(MAX_DAYS, caller.limits.reach_days));
+  const end = Math.min(ceilToHour(readParameter(request.query, END) ?? now), reached.end);
+  const start = floorToHour(readParameter(request.query, START) ?? now - DAY_MS);
+  if (start >= end) throw new HttpError(400, "Invalid parameter: start must be before end, and not in the future");
+  const window = { start: Math.max(start, reached.start), end };
+  const from = Math.max(window.start, floorToHour(retentionStart(now, deps.retentionDays())));
+  const context = { scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
+  const conditions = compileForBuckets(resolved, context);
+  const wider = candidatesOf(resolved);
+  const isNarrowed = !(wider.type === "constant" && wider.value);
+  const candidates = isNarrowed ? compileSearch(wider, { ...context, reach: undefined }) : undefined;
+  const width = (widthHours * HOUR_MS) / 1_000;
+  return {
+    asked,
+    buckets: tile(window, widthHours),
+    days: (end - from) / DAY_MS,
+    search: { conditions, candidates, scopes: context.scopes },
+    params: { ...conditions.params, ...candidates?.params, scopes, from, end, start: window.start / 1_000, width },
+  };
+}
+
+const ceilToHour = (time: number) => Math.ceil(time / HOUR_MS) * HOUR_MS;

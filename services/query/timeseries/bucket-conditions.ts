@@ -1,0 +1,111 @@
+import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
+import { type SetContext, setSql } from "../search-sets/set-sql.ts";
+import { textSql } from "../search-sets/text-sql.ts";
+
+/** A search whose conditions are about the observations of one address in one bucket of time. */
+export type BucketConditions = {
+  /** SQL: for each condition a column over the observations of an address in a bucket. */
+  readonly columns: readonly string[];
+  /** SQL: whether they match, by these columns and by the address as the number `ip`. */
+  readonly matches: string;
+  readonly params: Readonly<Record<string, unknown>>;
+};
+
+/** Unlike that of a search over rollups, it reads observations: no rollup has the values of an hour. */
+export function compileForBuckets(query: SetQuery, context: Omit<SetContext, "bind">): BucketConditions {
+  const params: Record<string, unknown> = {};
+  const bind = (type: string, value: unknown) => {
+    const name = `condition${Object.keys(params).length}`;
+    params[name] = value;
+    return `{${name}:${type}}`;
+  };
+  const known = new Map<string, string>();
+  const columns: string[] = [];
+  const conditionOf = (set: AddressSet) => {
+    const key = JSON.stringify(set);
+    const name = known.get(key) ?? addCondition(set);
+    known.set(key, name);
+    return name;
+  };
+  const addCondition = (set: AddressSet) => {
+    // What the address alone decides needs no observation.
+    if (set.type === "listed") return `ip IN (${setSql(set, { ...context, bind })})`;
+    return `set${columns.push(`${columnSql(set, { ...context, bind })} AS set${columns.length}`) - 1}`;
+  };
+  return { matches: toSql(query, conditionOf), columns, params };
+}
+
+function toSql(query: SetQuery, conditionOf: (set: AddressSet) => string): string {
+  switch (query.type) {
+    case "constant":
+      return query.value ? "true" : "false";
+    case "set":
+      return conditionOf(query.set);
+    case "not":
+      return `NOT (${toSql(query.of, conditionOf)})`;
+    case "and":
+    case "or":
+      return `(${query.of.map((one) => toSql(one, conditionOf)).join(query.type === "and" ? " AND " : " OR ")})`;
+  }
+}
+
+const COLUMNS = {
+  path: "http_path",
+  user_agent: "http_user_agent",
+  host: "http_host",
+  ja3: "tls_ja3",
+  ja4: "tls_ja4",
+  hassh: "ssh_hassh",
+  rdns: "rdns",
+  method: "http_method",
+  region: "region",
+  city: "city",
+  sensor: "sensor_id",
+} as const;
+
+/** An observation that arrived twice counts once. */
+const OBSERVATION = "dataset, workspace_id, observed_at, sensor_id, observation_id";
+
+/** SQL: whether some observation of the group is as the condition asks for; of `counted`, whether so many are there. */
+function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSensorsOnly }: SetContext): string {
+  const between = (value: string, type: string, { first, last }: { first: number; last: number }) =>
+    `${value} BETWEEN ${bind(type, first)} AND ${bind(type, last)}`;
+  const time = (ms: number) => `fromUnixTimestamp64Milli(${bind("Int64", ms)}, 'UTC')`;
+  const text = (column: string, match: SetMatch) => textSql(`lowerUTF8(${column})`, match, bind);
+  const since = (after: number | undefined) => (after === undefined ? [] : [`observed_at >= ${time(after)}`]);
+  const any = (...conditions: readonly string[]) => `max(${conditions.map((one) => `(${one})`).join(" AND ")})`;
+  switch (set.type) {
+    case "seen":
+      return set.after === undefined ? "1" : any(...since(set.after));
+    case "tagged":
+      return any(`hasAny(tags, ${bind("Array(UUID)", set.ids)})`, ...since(set.after));
+    case "value":
+      return any(text(COLUMNS[set.field], set.match));
+    case "port": {
+      const { protocol } = set;
+      const match = protocol?.type === "equals" ? { type: "in" as const, texts: [protocol.text] } : protocol;
+      return any(
+        "destination_port IS NOT NULL",
+        between("assumeNotNull(destination_port)", "UInt16", set),
+        ...(match === undefined ? [] : [text("transport", match)]),
+      );
+    }
+    case "asn":
+      return any(between("asn", "UInt32", set));
+    case "organization":
+      return any(text("organization", set.match));
+    case "country":
+      return any(set.codes === "any" ? "country != ''" : `country IN ${bind("Array(String)", set.codes)}`);
+    case "address":
+      return any(between("toUInt32(source_ip)", "UInt32", set));
+    case "observed":
+      return any(
+        text(COLUMNS[set.field], set.match),
+        ...(set.field === "sensor" && isOwnSensorsOnly ? ["dataset = 'personal'"] : []),
+      );
+    case "observed-before":
+      return any(`observed_at < ${time(set.before)}`);
+    case "counted":
+      return between(`uniqExact(${set.of === "observations" ? OBSERVATION : "sensor_id"})`, "UInt64", set);
+  }
+}

@@ -1,0 +1,84 @@
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { z } from "zod";
+import { DETAIL_COLUMNS, detailsRow } from "../address/details-query.ts";
+import { allRows } from "../all-rows.ts";
+import { IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
+import type { CompiledSearch } from "../search-sets/compile.ts";
+import type { BucketConditions } from "./bucket-conditions.ts";
+
+/** `from` and `end` in milliseconds since 1970 UTC, `start` and `width` in seconds. Buckets are numbered from `start`. */
+const window = { scopes: scopesParam, from: z.int(), end: z.int(), start: z.int(), width: z.int() };
+const params = z.object(window).catchall(z.unknown());
+const BUCKET = "intDiv(toUnixTimestamp(observed_at) - {start:UInt32}, {width:UInt32})";
+const IN_WINDOW = `observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
+
+export type BucketSearch = {
+  readonly conditions: BucketConditions;
+  /** Addresses that may match; undefined for all. */
+  readonly candidates: CompiledSearch | undefined;
+  readonly scopes: number;
+};
+
+/**
+ * SQL: the pairs of a bucket and an address, as the number `ip`, that match. Grouped in the order of the table, which
+ * keeps one address's groups in memory instead of those of all.
+ */
+function matching({ conditions, candidates, scopes }: BucketSearch): string {
+  const { columns, matches } = conditions;
+  const isCandidate =
+    candidates === undefined
+      ? ""
+      : `AND source_ip IN (SELECT toIPv4(arrayJoin(bitmapToArray(found))) FROM (${candidates.sql}))`;
+  return `SELECT bucket, ip FROM (
+      SELECT ${[`${BUCKET} AS bucket`, "toUInt32(source_ip) AS ip", ...columns].join(", ")}
+      FROM ${OBSERVATIONS} WHERE ${inScopes(scopes)} AND ${IN_WINDOW} ${isCandidate}
+      GROUP BY source_ip, bucket SETTINGS optimize_aggregation_in_order = 1
+    ) WHERE ${matches}`;
+}
+
+/** How many addresses match in each bucket, without empty buckets. */
+export const countMatching = (search: BucketSearch) =>
+  defineQuery({
+    name: "timeseries-counts",
+    sql: `SELECT bucket, count() AS count FROM (${matching(search)}) GROUP BY bucket`,
+    // All rows of an address are in one server's result.
+    combine: (results) => `SELECT bucket, sum(count) AS count FROM ${results} GROUP BY bucket`,
+    params,
+    row: z.object({ bucket: z.int(), count: z.int() }),
+  });
+
+/** `limit` of the pairs of a bucket and an address that match, after the first `offset`, in order. */
+export const listMatching = (search: BucketSearch) => {
+  const rows = matching(search);
+  const page = (from: string) =>
+    `SELECT bucket, ip FROM ${from} ORDER BY bucket, ip LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;
+  return defineQuery({
+    name: "timeseries-pairs",
+    sql: page(`(${rows})`),
+    perServer: `${rows} ORDER BY bucket, ip LIMIT {limit:UInt32} + {offset:UInt32}`,
+    combine: (results) => page(`(${allRows(results)})`),
+    params: params.extend({ limit: z.int(), offset: z.int() }),
+    row: z.object({ bucket: z.int(), ip: z.int() }),
+  });
+};
+
+/**
+ * What is known of addresses from their observations in single buckets: of pairs of a bucket, in the upper bits, and an
+ * address, in the lower 32. For FINAL see the details of an address.
+ */
+export const bucketDetails = defineQuery({
+  name: "timeseries-details",
+  sql: `
+    SELECT ${BUCKET} AS bucket, toUnixTimestamp64Milli(max(observed_at)) AS latest,
+      groupUniqArrayArray(tags) AS tag_ids, ${DETAIL_COLUMNS}
+    FROM ${OBSERVATIONS} FINAL
+    PREWHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES} AND ${IN_WINDOW}
+    WHERE bitShiftLeft(toUInt64(bucket), 32) + toUInt32(source_ip) IN {pairs:Array(UInt64)}
+    GROUP BY bucket, source_ip
+    SETTINGS do_not_merge_across_partitions_select_final = 1`,
+  combine: allRows,
+  params: z.object({ ...window, ips: z.array(z.string()), pairs: z.array(z.int()) }),
+  row: detailsRow.extend({ bucket: z.int(), latest: z.int(), tag_ids: z.array(z.string()) }),
+});

@@ -1,0 +1,119 @@
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readParameter } from "@noisefloor/http/requests/parameters.ts";
+import type { ToJsonArray } from "@noisefloor/http/response-bodies/response-body.ts";
+import type { FastifyInstance } from "fastify";
+import type { z } from "zod";
+import { toFullContext } from "../address/response.ts";
+import { toRecord } from "../address/store-lookup.ts";
+import { timeseriesCost } from "../costs.ts";
+import type { SearchDeps } from "../search/route.ts";
+import { type AskedTimeseries, readTimeseries } from "./asked.ts";
+import { INTERVAL, LIMIT, OFFSET, timeseries, timeseriesStats } from "./operations.ts";
+import { bucketDetails, countMatching, listMatching } from "./queries.ts";
+
+const HOURS = { hour: 1, day: 24 } as const;
+
+export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void {
+  registerOperation(app, timeseriesStats, async (request, _reply, { signal }) => {
+    const series = await readTimeseries(request, HOURS[readParameter(request.query, INTERVAL)], deps);
+    const counts = await app.admission.run(request, timeseriesCost(series.days), signal, () =>
+      readCounts(series, deps, signal),
+    );
+    return {
+      count: counts.reduce((sum, one) => sum + one, 0),
+      min: counts.length === 0 ? 0 : Math.min(...counts),
+      max: Math.max(0, ...counts),
+      data: series.buckets.map(({ start }, bucket) => ({ date: formatDateTime(start), count: counts[bucket] ?? 0 })),
+    };
+  });
+
+  registerOperation(app, timeseries, async (request, reply, deadline, toJsonArray) => {
+    const series = await readTimeseries(request, HOURS.hour, deps);
+    const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
+    const { signal } = deadline;
+    const cost = timeseriesCost(series.days);
+    const pairs = await app.admission.run(request, cost, signal, async () => {
+      if (series.asked.scopes.length === 0) return [];
+      return deps.read(listMatching(series.search), { ...series.params, ...page }, signal);
+    });
+    const lookups = new Set(pairs.map(({ ip }) => ip)).size;
+    const { caller } = series.asked;
+    return deps.countLookups({ request, reply, caller, lookups, deadline }, () =>
+      app.admission.run(request, cost, signal, () => listByHour(series, pairs, deps, signal, toJsonArray)),
+    );
+  });
+}
+
+async function readCounts({ asked, buckets, search, params }: AskedTimeseries, deps: SearchDeps, signal: AbortSignal) {
+  const rows = asked.scopes.length === 0 ? [] : await deps.read(countMatching(search), params, signal);
+  const counts = new Map(rows.map(({ bucket, count }) => [bucket, count]));
+  return buckets.map((_, bucket) => counts.get(bucket) ?? 0);
+}
+
+type Pair = { readonly bucket: number; readonly ip: number };
+
+/** Serialises the rows of an hour before those of the next are read: rows may be large. */
+async function listByHour(
+  series: AskedTimeseries,
+  pairs: readonly Pair[],
+  deps: SearchDeps,
+  signal: AbortSignal,
+  toJsonArray: ToJsonArray,
+) {
+  const rows = readRows(series, pairs, deps, signal);
+  let next = await rows.next();
+  async function* takeBucket(bucket: number) {
+    for (; !next.done && next.value.bucket === bucket; next = await rows.next()) yield next.value.row;
+  }
+  const hours: Record<string, Awaited<ReturnType<typeof toJsonArray<Row>>>> = {};
+  while (!next.done) {
+    const { bucket } = next.value;
+    hours[formatHour(series.buckets[bucket]?.start ?? 0)] = await toJsonArray(takeBucket(bucket));
+  }
+  return hours;
+}
+
+type Row = ReturnType<typeof toRow>;
+
+/** Bounds the memory of a query. */
+const PAIRS_PER_QUERY = 200;
+
+async function* readRows(series: AskedTimeseries, pairs: readonly Pair[], deps: SearchDeps, signal: AbortSignal) {
+  for (let start = 0; start < pairs.length; start += PAIRS_PER_QUERY) {
+    const part = pairs.slice(start, start + PAIRS_PER_QUERY);
+    const first = series.buckets[part[0]?.bucket ?? 0];
+    const last = series.buckets[part.at(-1)?.bucket ?? 0];
+    const { params } = series;
+    const details = await deps.read(
+      bucketDetails,
+      {
+        scopes: params.scopes,
+        start: params.start,
+        width: params.width,
+        from: Math.max(params.from, first?.start ?? 0),
+        end: last?.end ?? params.end,
+        ips: [...new Set(part.map(({ ip }) => numberToIpv4(ip)))],
+        pairs: part.map(({ bucket, ip }) => bucket * 2 ** 32 + ip),
+      },
+      signal,
+    );
+    const byPair = new Map(details.map((row) => [`${row.bucket} ${row.ip}`, row]));
+    for (const { bucket, ip } of part) {
+      const known = byPair.get(`${bucket} ${numberToIpv4(ip)}`);
+      // Without, its observations have been removed since the pairs were found.
+      if (known !== undefined) yield { bucket, row: toRow(known, deps) };
+    }
+  }
+}
+
+function toRow({ ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>, deps: SearchDeps) {
+  const context = { ...toRecord(ip, { ip, latest, tag_ids }, deps), details: { ...details, ip } };
+  const { internet_scanner_intelligence: scanner } = toFullContext(ip, context, deps.catalogue);
+  return { ip, internet_scanner_intelligence: { ...scanner, tags: scanner.tags.map(({ name }) => name) } };
+}
+
+/** `2026-11-20 14:00:00.000` */
+const formatDateTime = (time: number) => new Date(time).toISOString().slice(0, 23).replace("T", " ");
+/** `2026-11-20-14` */
+const formatHour = (time: number) => new Date(time).toISOString().slice(0, 13).replace("T", "-");

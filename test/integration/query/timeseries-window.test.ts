@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { observation } from "../../support/builders/observation.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+const NOW = Date.parse("2026-11-20T14:30:00Z");
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  await world.addTags([makeTag("mirai", "malicious")]);
+  const mirai = { destination_port: 23, transport: "tcp", tags: ["mirai"] };
+  await world.store([
+    observation("45.0.0.1", NOW - 60_000, mirai),
+    observation("45.0.0.1", NOW - 2 * HOUR, { destination_port: 22, transport: "tcp" }),
+    observation("45.0.0.2", NOW - 2 * HOUR, mirai),
+    observation("45.0.0.2", NOW - 12 * DAY, mirai),
+  ]);
+});
+afterAll(() => world.close());
+
+const ask = (path: string, parameters: Record<string, string>, headers?: Record<string, string>) =>
+  world.get(`/v3/gnql/timeseries${path}?${new URLSearchParams({ query: "tags:mirai", ...parameters })}`, headers);
+
+test("a time series begins and ends on the hour, within what the plan reaches", async () => {
+  const dates = async (parameters: Record<string, string>, headers?: Record<string, string>) => {
+    const { status, body } = await ask("/stats", parameters, headers);
+    expect(status).toBe(200);
+    const data: { date: string }[] = Object(body).data;
+    return [data.length, data[0]?.date, data.at(-1)?.date];
+  };
+  expect(await dates({})).toEqual([25, "2026-11-19 14:00:00.000", "2026-11-20 14:00:00.000"]);
+  expect(await dates({ start: "", end: "" })).toEqual(await dates({}));
+  const given = { start: "2026-11-20T11:59:59.9+01:00", end: "2026-11-20T12:00:01Z" };
+  expect(await dates(given)).toEqual([3, "2026-11-20 10:00:00.000", "2026-11-20 12:00:00.000"]);
+  expect(await dates({ start: "2026-11-18", end: "2026-11-20", interval: "day" })).toEqual([
+    2,
+    "2026-11-18 00:00:00.000",
+    "2026-11-19 00:00:00.000",
+  ]);
+  const far = { start: "2020-01-01", end: "2099-01-01", interval: "day" };
+  expect(await dates(far)).toEqual([90, "2026-08-22 15:00:00.000", "2026-11-19 15:00:00.000"]);
+  const headers = { key: await world.addCaller("community") };
+  expect(await dates(far, headers)).toEqual([10, "2026-11-10 15:00:00.000", "2026-11-19 15:00:00.000"]);
+  expect(await dates({ start: "2026-10-01", end: "2026-10-02" }, headers)).toEqual([0, undefined, undefined]);
+});
+
+test.each([
+  { start: "yesterday" },
+  { start: "2026-13-01" },
+  { start: "2026-02-30" },
+  { start: "2026-11-20 10:00:00" },
+  { start: "2026-11-20T10:00:00" },
+  { end: "1763644826" },
+  { start: "2026-11-20T12:00:00Z", end: "2026-11-20T12:00:00Z" },
+  { start: "2026-11-20T13:00:00Z", end: "2026-11-20T12:00:00Z" },
+  { start: "2026-11-21" },
+  { interval: "week" },
+  { format: "csv" },
+])("%j is a 400", async (parameters) => {
+  expect((await ask("/stats", parameters)).status).toBe(400);
+});
+
+test("an hour lists who did it in that hour, with what they did in it alone; each distinct address is a lookup", async () => {
+  const { status, body } = await ask("", {});
+  expect(status).toBe(200);
+  const scanner = { found: true, tags: ["mirai"], classification: "malicious" };
+  expect(body).toMatchObject({
+    "2026-11-20-12": [{ ip: "45.0.0.2", internet_scanner_intelligence: scanner }],
+    "2026-11-20-14": [
+      { ip: "45.0.0.1", internet_scanner_intelligence: { ...scanner, raw_data: { scan: [{ port: 23 }] } } },
+    ],
+  });
+  expect(Object.keys(Object(body))).toEqual(["2026-11-20-12", "2026-11-20-14"]);
+  const headers = { key: await world.addCaller("community") };
+  const url = `/v3/gnql/timeseries?${new URLSearchParams({ query: "ip:45.0.0.1" })}`;
+  const answer = await world.app.inject({ url, headers });
+  expect(Object.keys(answer.json())).toEqual(["2026-11-20-12", "2026-11-20-14"]);
+  expect(answer.headers["ratelimit-remaining"]).toBe("999");
+  expect((await ask("", { query: "port:1" })).body).toEqual({});
+});
