@@ -39,7 +39,7 @@ async function openFeed() {
       client,
       now: () => feed.now,
       lists: {
-        sync: async () => ({ head: HEAD, addresses: addresses(), recent: [], baseAt: FIRST }),
+        sync: async () => ({ head: HEAD, addresses: addresses(), recent: [], baseAt: FIRST, revisedAt: FIRST }),
       },
       async *readItems(asked) {
         for (let start = 0; start < asked.length; start += 7) {

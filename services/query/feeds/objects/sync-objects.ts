@@ -87,7 +87,7 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
     const hour = Math.floor(now() / HOUR_MS);
     const isDue = lookedThrough.get(feedId) !== hour;
     const needsVersion = versionRule(index, hour);
-    for await (const items of readItems(isDue ? list.addresses : added, list.head.refreshedAt)) {
+    for await (const items of readItems(isDue ? list.addresses : added, list.revisedAt)) {
       await store(
         feedId,
         items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : [])),

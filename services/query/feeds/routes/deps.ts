@@ -4,6 +4,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { Authenticate } from "../../auth.ts";
 import type { Feeds } from "../feeds.ts";
+import type { SyncObjects } from "../objects/sync-objects.ts";
 import type { ReaderDeps } from "./readers.ts";
 
 /** What the routes of feeds need. */
@@ -14,6 +15,7 @@ export type FeedRouteDeps = LookupDeps &
     readonly cache: FeedCache;
     /** Of a user who may write the tables of feeds. */
     readonly client: ClickHouseClient;
+    readonly syncObjects: SyncObjects;
     readonly authenticate: Authenticate;
     /** The base of links in responses, without a trailing slash. */
     readonly publicUrl: string;

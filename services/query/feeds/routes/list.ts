@@ -1,3 +1,4 @@
+import { readFirstTime } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
@@ -13,6 +14,7 @@ import { FORMS } from "../forms/forms.ts";
 import { readItems } from "../lists/items.ts";
 import type { FeedState } from "../lists/lists.ts";
 import type { Feed } from "../lists/search-feed.ts";
+import { changedObjects, objectsOfList } from "../objects/feed-objects.ts";
 import { keepRenderedBodies } from "../rendered.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { readableFeed, readerOf } from "./readers.ts";
@@ -98,12 +100,12 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const since = readParameter(request.query, SINCE);
     const asked = since === undefined ? undefined : parseCursor(since);
     if (asked !== undefined && writer.writeChanges === undefined) throw new HttpError(400, "This form has no since");
-    const state = await currentState(feed, reply, signal);
+    const state = await currentState(feed, form, reply, signal);
     const head = headOf(feed, state);
     const content = [feed.id, feed.updatedAt, head.cursor, head.truncated];
     const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
     const write = await contentOf(state, asked, since ?? "", head, writer);
-    const body = await bodies.get(key, write, hasItems(form) ? MAX_ITEMS_AGE_MS : undefined);
+    const body = await bodies.get(key, write, form.reads === "addresses" ? undefined : MAX_ITEMS_AGE_MS);
     reply.header("feed-cursor", head.cursor);
     if (head.truncated) reply.header("feed-truncated", "true");
     if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
@@ -111,8 +113,9 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     return new MediaBody(form.contentType, body.pieces);
   });
 
-  const currentState = async (feed: Feed, reply: FastifyReply, signal: AbortSignal): Promise<FeedState> => {
-    const state = await feeds.stateOf(feed, signal);
+  const currentState = async (feed: Feed, form: Form, reply: FastifyReply, signal: AbortSignal): Promise<FeedState> => {
+    const known = await feeds.stateOf(feed, signal);
+    const state = known !== undefined && form.reads === "objects" ? await deps.syncObjects(feed) : known;
     if (state !== undefined) return state;
     reply.header("retry-after", RETRY_AFTER_SECONDS);
     throw new HttpError(503, NOT_PREPARED);
@@ -127,17 +130,19 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const itemsOf = (addresses: Uint32Array) => () =>
       readItems(addresses, state.revisedAt, deps, AbortSignal.timeout(app.deadlineMs));
     if (asked === undefined) {
-      return () => writer.writeList({ feed, addresses: state.addresses, items: itemsOf(state.addresses) });
+      const { addresses } = state;
+      const objects = () => objectsOfList(feed.id, addresses, deps);
+      return () => writer.writeList({ feed, addresses, items: itemsOf(addresses), objects });
     }
     const changes = await feeds.lists.changesSince(state, asked);
     if (changes === undefined) throw new HttpError(410, TOO_OLD);
-    return () => writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added) }) ?? [];
+    const objects = async function* () {
+      const madeAt = await readFirstTime(deps.client, feed.id, asked);
+      yield* changedObjects(feed.id, state.addresses, changes, madeAt ?? 0, deps);
+    };
+    return () => writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added), objects }) ?? [];
   };
 }
-
-/** The forms that say more than addresses read it when they are written. */
-const ADDRESSES_ALONE: readonly string[] = ["txt", "nft", "ipset"];
-const hasItems = ({ name }: Form) => !ADDRESSES_ALONE.includes(name);
 
 function headOf(feed: Feed, { head, revisedAt }: FeedState): FeedHead {
   return {

@@ -1,5 +1,6 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
+import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { keyOf } from "@noisefloor/http/requests/key.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
@@ -28,22 +29,30 @@ export type TokenLimit = (tokenId: string) => void;
  * for tokens alone as `?token=`.
  * @throws HttpError 401 without a valid one, 429 for a token that is used too often.
  */
-export function readerOf(request: FastifyRequest, { cache, accessCache, tokenLimit }: ReaderDeps): FeedReader {
+export function readerOf(request: FastifyRequest, deps: ReaderDeps): FeedReader {
   const sent = keyOf(request.headers) || passwordOf(request.headers.authorization);
-  const caller = sent === "" ? undefined : accessCache.callerOf(sent);
+  const caller = sent === "" ? undefined : deps.accessCache.callerOf(sent);
   if (caller?.workspaceId !== undefined) {
     request.workspaceId = caller.workspaceId;
     return { workspaceId: caller.workspaceId, feedId: undefined };
   }
-  const text = sent === "" ? tokenParameter(request) : sent;
+  const token = readToken(request, sent === "" ? tokenParameter(request) : sent, deps);
+  if (token === undefined) throw new HttpError(401, "Unauthorized");
+  return { workspaceId: token.workspaceId, feedId: token.feedId };
+}
+
+/** The token with a text, which the request then counts for. @throws HttpError 429 when it is used too often. */
+export function readToken(
+  request: FastifyRequest,
+  text: string,
+  { cache, accessCache, tokenLimit }: ReaderDeps,
+): FeedToken | undefined {
   const token = text === "" ? undefined : cache.token(text);
   // A token is worth nothing without the workspace that made it.
-  if (token === undefined || accessCache.callerOfWorkspace(token.workspaceId) === undefined) {
-    throw new HttpError(401, "Unauthorized");
-  }
+  if (token === undefined || accessCache.callerOfWorkspace(token.workspaceId) === undefined) return undefined;
   tokenLimit(token.id);
   request.workspaceId = token.workspaceId;
-  return { workspaceId: token.workspaceId, feedId: token.feedId };
+  return token;
 }
 
 /** The feed with a name, if the reader may read it. @throws HttpError 404 for an unknown one, 403 for one of others. */

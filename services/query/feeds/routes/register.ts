@@ -1,5 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
+import { readItems } from "../lists/items.ts";
+import { createObjectSync } from "../objects/sync-objects.ts";
 import { DEFINITION_OPERATIONS, registerDefinitions } from "./definitions.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { getFeedList, registerFeedList } from "./list.ts";
@@ -12,7 +14,15 @@ export const FEED_OPERATIONS = [
   ...GUARD_OPERATIONS,
 ] as const;
 
-export function registerFeeds(app: FastifyInstance, deps: FeedRouteDeps): void {
+export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
+  const { client, feeds, now } = options;
+  const syncObjects = createObjectSync({
+    client,
+    lists: feeds.lists,
+    readItems: (addresses, asOf) => readItems(addresses, asOf, options, AbortSignal.timeout(app.deadlineMs)),
+    now,
+  });
+  const deps = { ...options, syncObjects };
   registerDefinitions(app, deps);
   registerFeedList(app, deps);
   registerFeedTokens(app, deps);
