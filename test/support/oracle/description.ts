@@ -15,10 +15,11 @@ export function checkAgainst(document: OpenApiDocument): CheckDescribed {
   addFormats.default(ajv);
   ajv.addSchema(document, "description");
   const compiled = new Map<string, ValidateFunction | undefined>();
-  const paths = Object.keys(document.paths ?? {}).map((path) => ({
-    path,
-    pattern: new RegExp(`^/*${path.replace(/\{\w+\}/g, "[^/]*")}$`),
-  }));
+  const literal = (path: string) => path.replace(/\{\w+\}/g, "");
+  // As the router does: of `/v3/feeds/{name}` and `/v3/feeds/{name}.{form}` the one that says more.
+  const paths = Object.keys(document.paths ?? {})
+    .toSorted((one, other) => literal(other).length - literal(one).length)
+    .map((path) => ({ path, pattern: new RegExp(`^/*${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]*")}$`) }));
 
   const mediaTypes = new Map(
     operationsOf(descriptionSchema.parse(document)).map((one) => [`${one.method} ${one.path}`, one.mediaTypes]),

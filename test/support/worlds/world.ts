@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import { openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
@@ -43,6 +44,7 @@ export type World = {
   readonly catalogue: TagCatalogue;
   readonly networks: NetworksCache;
   readonly sensors: SensorKeyCache;
+  readonly accessCache: AccessCache;
   /** They are refreshed when they are asked for, and not by themselves. */
   readonly feeds: FeedsService;
   /** The query interface, for requests with `inject`. */
@@ -143,6 +145,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     catalogue,
     networks,
     sensors,
+    accessCache,
     feeds,
     app,
     register,

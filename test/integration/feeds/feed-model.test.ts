@@ -1,0 +1,176 @@
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { FEED_REFRESHES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
+import { type Random, seeded } from "../../support/builders/random.ts";
+import { atVolume } from "../../support/volume.ts";
+import { type FeedProcess, startFeedProcess } from "../../support/worlds/feed-process.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const STEPS = atVolume(50, 400);
+const TIMEOUT_MS = 600_000;
+
+type Seen = { readonly ip: string; readonly at: number; readonly tag: string };
+type Definition = { readonly query: string; readonly limit: number; readonly guard: boolean };
+
+/** Queries, and which addresses they find by the latest time of each address and its tags. */
+const QUERIES: Readonly<Record<string, (one: { tags: Set<string>; last: number }, now: number) => boolean>> = {
+  "tags:worm": ({ tags }) => tags.has("worm"),
+  "tags:worm last_seen:1d": ({ tags, last }, now) => tags.has("worm") && last >= now - DAY,
+  "tags:worm OR tags:probe last_seen:6h": ({ tags, last }, now) =>
+    tags.has("worm") || (tags.has("probe") && last >= now - 6 * HOUR),
+  "NOT tags:worm": ({ tags }) => !tags.has("worm"),
+};
+const NETWORKS = ["45.0.0.0/30", "45.0.0.8/29", "45.0.0.17/32"];
+
+let now = Date.now() - 4 * DAY;
+let world: World;
+let key: string;
+beforeAll(async () => {
+  world = await createWorld(() => now);
+  await world.addTags([makeTag("worm", "malicious"), makeTag("probe", "suspicious")]);
+  key = await world.addCaller("unlimited");
+});
+afterAll(() => world.close());
+
+const parentsOfSeveral = defineQuery({
+  name: "parents-of-several",
+  sql: `SELECT count() AS parents FROM (
+    SELECT parent FROM ${FEED_REFRESHES} WHERE parent != revision GROUP BY parent HAVING uniqExact(revision) > 1)`,
+  params: z.object({}),
+  row: z.object({ parents: z.int() }),
+});
+
+const numberOf = (ip: string) => Number(ip.split(".")[3]);
+const isIn = (network: string, ip: string) => {
+  const [first = "", bits = "32"] = network.split("/");
+  const start = numberOf(first);
+  return numberOf(ip) >= start && numberOf(ip) < start + 2 ** (32 - Number(bits));
+};
+
+/** The list by a search through all observations. */
+function expectedList(seen: readonly Seen[], { query, limit, guard }: Definition, guards: readonly string[]): string[] {
+  const known = new Map<string, { tags: Set<string>; last: number }>();
+  for (const { ip, at, tag } of seen) {
+    const one = known.get(ip) ?? { tags: new Set<string>(), last: 0 };
+    known.set(ip, { tags: one.tags.add(tag), last: Math.max(one.last, at) });
+  }
+  return [...known]
+    .filter(([ip, one]) => QUERIES[query]?.(one, now) && !(guard && guards.some((network) => isIn(network, ip))))
+    .sort(([ip, one], [otherIp, other]) => other.last - one.last || numberOf(ip) - numberOf(otherIp))
+    .slice(0, limit)
+    .map(([ip]) => ip)
+    .sort((ip, other) => numberOf(ip) - numberOf(other));
+}
+
+type Consumer = { list: Set<string>; cursor: string };
+const linesOf = (body: string) => body.split("\n").filter((line) => line !== "");
+
+async function read(process: FeedProcess, parameters: string) {
+  const response = await process.app.inject({ url: `/v3/feeds/model.txt${parameters}`, headers: { key } });
+  expect([response.statusCode, response.body.slice(0, 200)]).toEqual([200, expect.any(String)]);
+  return { lines: linesOf(response.body), cursor: String(response.headers["feed-cursor"]) };
+}
+
+/** Applies the difference to what the consumer has; every line must change something. */
+async function follow(process: FeedProcess, consumer: Consumer): Promise<void> {
+  const { lines, cursor } = await read(process, `?since=${consumer.cursor}`);
+  for (const line of lines) {
+    const ip = line.slice(1);
+    expect([line, consumer.list.has(ip)]).toEqual([line, line.startsWith("-")]);
+    if (line.startsWith("+")) consumer.list.add(ip);
+    else consumer.list.delete(ip);
+  }
+  consumer.cursor = cursor;
+}
+
+async function change(process: FeedProcess, method: "PUT" | "POST" | "DELETE", url: string, payload?: object) {
+  const response = await process.app.inject({ method, url, headers: { key }, ...(payload && { payload }) });
+  expect([url, response.statusCode]).toEqual([url, expect.toSatisfy((status: number) => status < 300)]);
+  return response.body === "" ? undefined : response.json();
+}
+
+const randomDefinition = (random: Random): Definition => ({
+  query: random.pick(Object.keys(QUERIES)),
+  limit: random.pick([5, 1_000]),
+  guard: random.chance(0.8),
+});
+
+test(
+  "whatever changes, in whichever process, a consumer that follows cursors has the list that a new one gets",
+  async () => {
+    const random = seeded(62);
+    const seen: Seen[] = [];
+    const guards = new Map<string, string>();
+    const processes = [await startFeedProcess(world, () => now), await startFeedProcess(world, () => now)];
+    const any = () => random.pick(processes);
+    const lookAll = () => Promise.all(processes.map((process) => process.look()));
+    let definition = randomDefinition(random);
+    await change(any(), "PUT", "/v3/feeds/model", definition);
+    await lookAll();
+    const first = await read(any(), "");
+    const everyTime: Consumer = { list: new Set(first.lines), cursor: first.cursor };
+    const sometimes: Consumer = { list: new Set(first.lines), cursor: first.cursor };
+
+    for (let step = 0; step < STEPS; step++) {
+      const kind = random.int(0, 9);
+      if (kind < 5) {
+        const found = Array.from({ length: random.int(1, 6) }, () => ({
+          ip: `45.0.0.${random.int(0, 40)}`,
+          at: now - random.int(0, 12) * HOUR - step,
+          tag: random.pick(["worm", "probe", "probe"]),
+        }));
+        seen.push(...found);
+        const { rejected } = await world.store(found.map(({ ip, at, tag }) => observation(ip, at, { tags: [tag] })));
+        expect(rejected).toEqual([]);
+      } else if (kind === 5) {
+        definition = randomDefinition(random);
+        await change(any(), "PUT", "/v3/feeds/model", definition);
+      } else if (kind === 6) {
+        const network = random.pick(NETWORKS);
+        const id = guards.get(network);
+        // A list that a process has just read may lack what another one has just written.
+        await lookAll();
+        if (id === undefined) {
+          guards.set(network, (await change(any(), "POST", "/v3/guard", { network })).id);
+        } else {
+          await change(any(), "DELETE", `/v3/guard/${id}`);
+          guards.delete(network);
+        }
+      } else if (kind === 7) {
+        const index = random.int(0, 1);
+        await processes[index]?.stop();
+        processes[index] = await startFeedProcess(world, () => now);
+      }
+      now += random.pick([1_000, 100_000, 3 * HOUR]);
+      if (random.chance(0.3)) {
+        // Both refresh at the same time: one of the two revisions is the newest, and both can be followed.
+        const [one, other] = await Promise.all(processes.map((process) => read(process, "")));
+        if (one !== undefined && other !== undefined && random.chance(0.5)) {
+          const taken = random.pick([one, other]);
+          Object.assign(sometimes, { list: new Set(taken.lines), cursor: taken.cursor });
+        }
+      }
+      await lookAll();
+      now += 100_000;
+      const process = any();
+      await follow(process, everyTime);
+      const fresh = await read(process, "");
+      const expected = expectedList(seen, definition, [...guards.keys()]);
+      expect([step, fresh.lines]).toEqual([step, expected]);
+      expect([step, [...everyTime.list].sort()]).toEqual([step, expected.toSorted()]);
+      if (random.chance(0.2)) {
+        await follow(any(), sometimes);
+        await follow(process, sometimes);
+        expect([step, [...sometimes.list].sort()]).toEqual([step, expected.toSorted()]);
+      }
+    }
+    await Promise.all(processes.map((process) => process.stop()));
+    const [{ parents } = { parents: 0 }] = await run(world.client, parentsOfSeveral, {});
+    expect(parents, "two processes made revisions of the same one").toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

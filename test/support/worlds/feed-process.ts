@@ -1,0 +1,48 @@
+import { openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { type FeedsOptions, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
+import type { FastifyInstance } from "fastify";
+import { NEVER_MS } from "./caches.ts";
+import { makeApp } from "./http.ts";
+import { RETENTION_DAYS, type World } from "./world.ts";
+
+/** Another process that serves the feeds of a world: it has nothing in memory that the store does not have. */
+export type FeedProcess = {
+  readonly app: FastifyInstance;
+  /** Reads what other processes have changed, as the service does every two seconds. */
+  look(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function startFeedProcess(
+  world: World,
+  now: () => number,
+  more: Partial<FeedsOptions> = {},
+): Promise<FeedProcess> {
+  const { client, catalogue, networks, accessCache } = world;
+  const cache = await openFeedCache(client, { intervalMs: NEVER_MS });
+  const options = { client, cache, catalogue, networks, accessCache, plans: DEFAULT_PLANS, ownAddresses: [], now };
+  const feeds = openFeeds({
+    ...options,
+    read: reader(client, { maxSeconds: 60 }),
+    retentionDays: () => RETENTION_DAYS,
+    maxSeconds: 60,
+    ...more,
+  });
+  const service = { client, cache, feeds };
+  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { feeds: service }));
+  return {
+    app,
+    async look() {
+      await cache.refresh();
+      await feeds.lists.poll();
+    },
+    async stop() {
+      await app.close();
+      await feeds.stop();
+      cache.stop();
+    },
+  };
+}
