@@ -51,6 +51,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   guard_networks: COPIED,
   // All rows of a feed are on one server, which says which of them is the newest.
   feed_refreshes: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
+  feed_streams: COPIED,
   feed_objects: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },

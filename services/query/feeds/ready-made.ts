@@ -1,3 +1,4 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { DEFAULT_TTL_HOURS, feedIdOf, MAX_FEED_ADDRESSES } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Feed } from "./lists/search-feed.ts";
@@ -64,3 +65,9 @@ function tagFeed(
     description: `Addresses that were seen with the tag ${tag.name} in the last 7 days`,
   };
 }
+
+/** All of them, one for each tag included. */
+export const readyMadeNames = (catalogue: Pick<TagCatalogue, "all">): string[] => [
+  ...READY_MADE_NAMES,
+  ...catalogue.all().map(({ slug }) => `${TAG_PREFIX}${slug}`),
+];

@@ -1,4 +1,6 @@
 import type { FastifyInstance } from "fastify";
+import { CROWDSEC_OPERATIONS } from "../crowdsec/operations.ts";
+import { registerCrowdSec } from "../crowdsec/route.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
 import { createObjectSync } from "../objects/sync-objects.ts";
@@ -12,6 +14,7 @@ export const FEED_OPERATIONS = [
   getFeedList,
   ...TOKEN_OPERATIONS,
   ...GUARD_OPERATIONS,
+  ...CROWDSEC_OPERATIONS,
 ] as const;
 
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
@@ -27,4 +30,5 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerFeedList(app, deps);
   registerFeedTokens(app, deps);
   registerGuard(app, deps);
+  registerCrowdSec(app, deps);
 }

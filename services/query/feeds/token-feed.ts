@@ -1,0 +1,18 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import type { Feeds } from "./feeds.ts";
+import type { Feed } from "./lists/search-feed.ts";
+import { readyMadeNames } from "./ready-made.ts";
+
+/** The feed that a token reads, ready-made ones included; undefined when it was deleted. */
+export function feedOfToken(
+  { workspaceId, feedId }: Pick<FeedToken, "workspaceId" | "feedId">,
+  feeds: Pick<Feeds, "find" | "findById">,
+  catalogue: Pick<TagCatalogue, "all">,
+): Feed | undefined {
+  const made = feeds.findById(feedId);
+  if (made !== undefined) return made;
+  const name = readyMadeNames(catalogue).find((each) => feedIdOf(workspaceId, each) === feedId);
+  return name === undefined ? undefined : feeds.find(workspaceId, name);
+}

@@ -1,0 +1,120 @@
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
+import { seeded } from "../../support/builders/random.ts";
+import { eventually } from "../../support/eventually.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const HOUR = 3_600_000;
+let now = Date.now();
+let world: World;
+let key: string;
+
+beforeAll(async () => {
+  world = await createWorld(() => now);
+  await world.addTags([makeTag("mirai", "malicious")]);
+  await world.store(["45.0.0.1", "45.0.0.2"].map((ip) => observation(ip, now - 60_000, { tags: ["mirai"] })));
+  key = await world.addCaller("unlimited");
+});
+afterAll(() => world.close());
+
+async function send(method: "GET" | "PUT" | "POST", url: string, headers: Record<string, string>, payload?: object) {
+  const response = await world.app.inject({ method, url, headers, ...(payload && { payload }) });
+  return { status: response.statusCode, body: z.unknown().parse(response.json()) };
+}
+async function makeToken(feed: string): Promise<string> {
+  const { body } = await send("POST", `/v3/feeds/${feed}/tokens`, { key }, { label: "edge" });
+  return z.object({ token: z.string() }).parse(body).token;
+}
+const put = (feed: string, query: string) => send("PUT", `/v3/feeds/${feed}`, { key }, { query });
+const streamSchema = z.object({
+  new: z.array(z.object({ value: z.string() })),
+  deleted: z.array(z.object({ value: z.string() })),
+});
+async function poll(token: string, query = "startup=false") {
+  const { body } = await send("GET", `/v1/decisions/stream?${query}`, { "x-api-key": token });
+  const { new: started, deleted } = streamSchema.parse(body);
+  return { started: started.map(({ value }) => value), deleted: deleted.map(({ value }) => value) };
+}
+
+test("a bouncer gets the whole list at its start, then what changed, and nothing twice", async () => {
+  await put("edge", "ip:45.0.0.0/24");
+  const token = await makeToken("edge");
+  const first = await send("GET", "/v1/decisions/stream?startup=true", { "x-api-key": token });
+  const decision = { origin: "noisefloor", scenario: "edge", scope: "Ip", type: "ban", duration: "24h0m0s" };
+  expect(first).toEqual({
+    status: 200,
+    body: {
+      new: [
+        { id: 0x2d000001, value: "45.0.0.1", ...decision },
+        { id: 0x2d000002, value: "45.0.0.2", ...decision },
+      ],
+      deleted: [],
+    },
+  });
+  await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
+  now += 1_000;
+  await put("edge", "ip:45.0.0.2 OR ip:45.0.0.3");
+  expect(await poll(token)).toEqual({ started: [], deleted: ["45.0.0.1"] });
+  await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
+});
+
+test("filters that leave the feed out answer with nothing, and looking an address up answers null", async () => {
+  await put("edge-2", "tags:mirai");
+  const token = await makeToken("edge-2");
+  expect(await poll(token, "startup=true&scopes=country")).toEqual({ started: [], deleted: [] });
+  expect((await poll(token, "startup=true&scopes=ip,range&scenarios_containing=edge")).started).toHaveLength(2);
+  const ask = (query: string) => send("GET", `/v1/decisions?${query}`, { "x-api-key": token });
+  expect((await ask("ip=45.0.0.2")).body).toMatchObject([{ value: "45.0.0.2", type: "ban" }]);
+  expect(await ask("ip=45.0.0.77")).toEqual({ status: 200, body: null });
+  expect(await ask("ip=2001:db8::1")).toEqual({ status: 200, body: null });
+  expect((await ask("ip=nonsense")).status).toBe(400);
+  expect((await send("POST", "/v1/usage-metrics", { "x-api-key": token }, { remediation_components: [] })).status).toBe(
+    201,
+  );
+});
+
+test("a token of a ready-made feed is good for it, and what is none is forbidden", async () => {
+  const token = await makeToken("tag-mirai");
+  expect((await poll(token, "startup=true")).started).toEqual(["45.0.0.1", "45.0.0.2"]);
+  const headers: Record<string, string>[] = [
+    {},
+    { "x-api-key": "nff_wrong" },
+    { "x-api-key": key },
+    { "x-api-key": "" },
+  ];
+  for (const each of headers) {
+    expect(await send("GET", "/v1/decisions/stream", each)).toEqual({
+      status: 403,
+      body: { message: "access forbidden" },
+    });
+  }
+});
+
+test("who obeys every answer has exactly the list, and no decision is ever over", { timeout: 120_000 }, async () => {
+  const random = seeded(7);
+  await put("model", "ip:46.0.0.0/16");
+  const token = await makeToken("model");
+  /** When each decision ends. */
+  const bans = new Map<string, number>();
+  const ips = Array.from({ length: 40 }, (_, index) => numberToIpv4(0x2e000001 + index));
+  for (let round = 0; round < 12; round++) {
+    const seen = ips.filter(() => random.chance(0.3));
+    await world.store(seen.map((ip) => observation(ip, now - 1_000)));
+    const listed = random.shuffle(ips).slice(0, random.int(1, 30));
+    await put("model", listed.map((ip) => `ip:${ip}`).join(" OR "));
+    const { started, deleted } = await poll(token, `startup=${round === 0}`);
+    for (const ip of deleted) bans.delete(ip);
+    for (const ip of started) {
+      expect(bans.has(ip), `${ip} is announced twice without being deleted`).toBe(false);
+      bans.set(ip, now + 24 * HOUR);
+    }
+    const { body } = await send("GET", "/v3/feeds/model.json", { key });
+    const { items } = z.object({ items: z.array(z.object({ ip: z.string() })) }).parse(body);
+    expect([...bans.keys()].sort()).toEqual(items.map(({ ip }) => ip).sort());
+    for (const [ip, end] of bans) expect(end - now, ip).toBeGreaterThan(11 * HOUR);
+    await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
+    now += random.pick([60_000, HOUR, 5 * HOUR, 11 * HOUR]);
+  }
+});
