@@ -11,6 +11,8 @@ import type { LookupCaches } from "./address/lookup-caches.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
 import { lookUpInStore } from "./address/store-lookup.ts";
 import { type AddressIndex, type FindInMemory, findInMemory, lookUpInMemory } from "./address-index/memory-lookup.ts";
+import { ANALYZE_OPERATIONS } from "./analyze/operations.ts";
+import { registerAnalyze } from "./analyze/route.ts";
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
 import { getCve, getCves } from "./cves/operations.ts";
@@ -95,6 +97,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   listSensors,
   getPlans,
   ...LEGACY_OPERATIONS,
+  ...ANALYZE_OPERATIONS,
 ];
 
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
@@ -118,6 +121,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagRule(app, { catalogue, authenticate, read: deps.readSingle });
   registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
   registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
+  registerAnalyze(app, { ...lookupDeps, authenticate, countLookups });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerNoise(app, { ...lookupDeps, authenticate, countLookups });
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCalledWorld } from "../support/clients/called-world.ts";
-import { describedInterface } from "../support/clients/operations.ts";
+import { type DescribedInterface, describedInterface } from "../support/clients/operations.ts";
 import { callEveryOperationInPython } from "../support/clients/python.ts";
 import { callEveryOperation, heyApi, openapiTypescript } from "../support/clients/typescript.ts";
 import { expectDescribed } from "../support/oracle/description.ts";
 import { testInFull } from "../support/test-in-full.ts";
 
-const described = describedInterface(Date.now());
+let described: DescribedInterface;
 let world: Awaited<ReturnType<typeof openCalledWorld>>;
 
 beforeAll(async () => {
   world = await openCalledWorld(Date.now);
+  described = describedInterface(Date.now(), world.analysis);
 });
 afterAll(() => world.close());
 
@@ -73,12 +74,16 @@ test("no generator has to invent names for the objects between which an answer c
   expect(titles).toEqual([...new Set(titles)]);
 });
 
-test("every body is JSON or bytes, and of one kind, as generators know no others", () => {
+test("every body is JSON, bytes or a form, and of one kind, as generators know no others", () => {
   for (const { path, node } of nodesOf(described.document)) {
     if (path.at(-1) !== "requestBody") continue;
     const kinds = Object.keys(isNode(node.content) ? node.content : {});
     expect([path, kinds.length]).toEqual([path, 1]);
-    expect(["application/json", "application/octet-stream"]).toContain(kinds[0]);
+    expect(["application/json", "application/octet-stream", "multipart/form-data"]).toContain(kinds[0]);
   }
-  expect(described.calls.filter(({ isBytes }) => isBytes).map(({ path }) => path)).toEqual(["/v1/observations/lines"]);
+  const others = described.calls.filter(({ body, bodyType }) => body !== undefined && bodyType !== "application/json");
+  expect(others.map(({ path, bodyType }) => [path, bodyType])).toEqual([
+    ["/v2/analyze/upload", "multipart/form-data"],
+    ["/v1/observations/lines", "application/octet-stream"],
+  ]);
 });

@@ -32,13 +32,19 @@ export function findAddresses(pasted: string): readonly Entry[] {
   return isList ? distinct([...found, ...words].sort((one, other) => one.start - other.start)) : entries;
 }
 
+/** The routable addresses in a part of a text, in its order and possibly repeated; networks are not among them. */
+export function routableAddressesIn(part: string): string[] {
+  return findMatches(toPlainText(part)).flatMap(({ kind, text }) => (kind === "address" ? [text] : []));
+}
+
 /** Two words with no more than blanks between them. */
 const WORDS_IN_A_ROW = /[^\s,;|][ \t]+[^\s,;|]/;
 
 type Match = Entry & { readonly start: number; readonly end: number };
 
 const IPV6 = String.raw`(?<![\w:.])(?=[\da-f:]*::|(?:[\da-f]{1,4}:){7}[\da-f]{1,4}(?![\w:]))(?=:*[\da-f])[\da-f:]+(?:\.\d+){0,3}(?:%\w+)?(?:\/\d{1,3})?(?![\w:])`;
-const NUMBERS = String.raw`\d+(?:\.\d+){3,}`;
+/** Not from the middle of a number: a long one would be read again from each of its digits. */
+const NUMBERS = String.raw`(?<!\d)\d+(?:\.\d+){3,}`;
 const CANDIDATE = new RegExp(`(?<ipv6>${IPV6})|${NUMBERS}`, "gi");
 const LENGTH = /\/(\d{1,3})(?![\w/:-]|\.\w)/y;
 

@@ -75,8 +75,8 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
   readonly pathParameters: Readonly<Record<NamesIn<Path>, PathParameter>>;
   readonly queryParameters: readonly Parameter<unknown>[];
   readonly body?: {
-    /** JSON unless given. Generated clients know only these two. */
-    readonly mediaType?: "application/octet-stream";
+    /** JSON unless given. Generated clients know only these. */
+    readonly mediaType?: "application/octet-stream" | "multipart/form-data";
     readonly description: string;
     readonly schema: z.ZodType;
     readonly example: unknown;

@@ -26,6 +26,8 @@ const BATCHES: Readonly<Record<string, number>> = {
   getIP: 40,
   getIPBatch: 100,
   getTagActivity: 70,
+  queryGNQL: 60,
+  queryMetadataGNQL: 60,
   postObservations: 75,
   listTags: 140,
   ping: 140,

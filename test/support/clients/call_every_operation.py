@@ -41,12 +41,22 @@ def body_of(kind, example):
     return kind.from_dict(example)
 
 
+def form_of(kind, example):
+    kinds = typing.get_args(kind) or [kind]
+    form = next(one for one in kinds if hasattr(one, "from_dict"))
+    return form(file=File(payload=io.BytesIO(example["file"].encode()), file_name="text"))
+
+
 answers = {}
 for call in given["calls"]:
     module = modules[plain(call["id"])]
     arguments = {**call["pathParameters"], **call["query"]}
     if call.get("body") is not None:
-        arguments["body"] = body_of(typing.get_type_hints(module.sync_detailed)["body"], call["body"])
+        kind = typing.get_type_hints(module.sync_detailed)["body"]
+        if call["bodyType"] == "multipart/form-data":
+            arguments["body"] = form_of(kind, call["body"])
+        else:
+            arguments["body"] = body_of(kind, call["body"])
     token = given["sensorKey"] if call["isIntake"] else given["key"]
     with AuthenticatedClient(base_url=given["url"], token=token) as client:
         answer = module.sync_detailed(client=client, **arguments)

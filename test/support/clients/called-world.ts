@@ -2,6 +2,7 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { CVE } from "@noisefloor/query/cves/operations.ts";
 import { EXAMPLE_TAG } from "@noisefloor/query/tags/wire-tag.ts";
+import { z } from "zod";
 import { ingestOf } from "../worlds/consuming-world.ts";
 import { makeApp } from "../worlds/http.ts";
 import { createWorld, makeTag } from "../worlds/world.ts";
@@ -21,9 +22,15 @@ export async function openCalledWorld(now: () => number): Promise<Target & { clo
     world.register(made, metrics);
   });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  const key = await world.addCaller("unlimited", ["community_dataset", "sensors"]);
+  const body = new FormData();
+  body.append("file", new Blob(["192.175.48.6"]));
+  const uploaded = await fetch(`${url}/v2/analyze/upload`, { method: "POST", headers: { key }, body });
+  const { uuid: analysis } = z.object({ uuid: z.string() }).parse(await uploaded.json());
   return {
     url,
-    key: await world.addCaller("unlimited", ["community_dataset", "sensors"]),
+    key,
+    analysis,
     sensorKey: SENSOR_KEY,
     async close() {
       await app.close();

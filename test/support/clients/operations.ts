@@ -1,5 +1,6 @@
 import { describeOperations } from "@noisefloor/http/operations/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { ANALYSIS } from "@noisefloor/query/analyze/operations.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { z } from "zod";
 
@@ -19,8 +20,7 @@ export type Call = {
   readonly pathParameters: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Whether the body is bytes, not JSON. */
-  readonly isBytes: boolean;
+  readonly bodyType: string;
 };
 
 const documentSchema = z.object({
@@ -50,10 +50,17 @@ const documentSchema = z.object({
   ),
 });
 
-/** The description of all operations. @param now for observations in examples. */
-export function describedInterface(now: number): { readonly document: unknown; readonly calls: readonly Call[] } {
+export type DescribedInterface = { readonly document: unknown; readonly calls: readonly Call[] };
+
+/**
+ * The description of all operations.
+ * @param now for observations in examples.
+ * @param analysis an analysis that there is, in place of that in examples.
+ */
+export function describedInterface(now: number, analysis: string): DescribedInterface {
   const text = JSON.stringify(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
-  const document: unknown = JSON.parse(text.replaceAll(EXAMPLE_TIME, new Date(now - 60_000).toISOString()));
+  const current = text.replaceAll(EXAMPLE_TIME, new Date(now - 60_000).toISOString());
+  const document: unknown = JSON.parse(current.replaceAll(ANALYSIS.example, analysis));
   const { paths } = documentSchema.parse(document);
   const calls = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, tags, parameters, requestBody, responses }]): Call => {
@@ -68,7 +75,7 @@ export function describedInterface(now: number): { readonly document: unknown; r
         pathParameters: Object.fromEntries(named("path").map(({ name, example }) => [name, example])),
         query: Object.fromEntries(named("query").map(({ name }) => [name, REQUIRED[name] ?? ""])),
         body: content.example,
-        isBytes: mediaType === "application/octet-stream",
+        bodyType: mediaType,
       };
     }),
   );

@@ -15,7 +15,13 @@ const COMPILER = fileURLToPath(new URL("../../../node_modules/.bin/tsc", import.
 const bin = (name: string) => join(GENERATORS, ".bin", name);
 
 /** Where the clients call, and with which keys. */
-export type Target = { readonly url: string; readonly key: string; readonly sensorKey: string };
+export type Target = {
+  readonly url: string;
+  readonly key: string;
+  readonly sensorKey: string;
+  /** The UUID of an analysis that the key may read. */
+  readonly analysis: string;
+};
 
 /** How a generator's client is called. */
 export type Generator = {
@@ -39,6 +45,21 @@ function options(members: Readonly<Record<string, string | undefined>>): string 
 const camelCase = (id: string) =>
   id.replace(/[A-Z]+(?=[A-Z][a-z]|$)/g, (word) => word[0] + word.slice(1).toLowerCase());
 
+const HEY_API_BODIES: Readonly<Record<string, (literal: string) => string>> = {
+  "application/octet-stream": (literal) => `new Blob([${literal}])`,
+  "multipart/form-data": (literal) => `{ file: new Blob([${literal}.file]) }`,
+};
+const OPENAPI_FETCH_BODIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "application/octet-stream": {
+    bodySerializer: "(body) => body",
+    headers: '{ "content-type": "application/octet-stream" }',
+  },
+  "multipart/form-data": {
+    bodySerializer:
+      '(body) => { const form = new FormData(); form.append("file", new Blob([body.file])); return form; }',
+  },
+};
+
 export const heyApi: Generator = {
   generate: (document, folder) =>
     run(bin("openapi-ts"), ["-i", document, "-o", join(folder, "client"), "-c", "@hey-api/client-fetch"]),
@@ -46,12 +67,12 @@ export const heyApi: Generator = {
     'import * as sdk from "./client/index.js";\nimport { createClient, createConfig } from "./client/client/index.js";',
   makeClient: (name, url, key) =>
     `const ${name} = createClient(createConfig({ baseUrl: ${literal(url)}, auth: ${literal(key)} }));`,
-  call: ({ id, pathParameters, query, body, isBytes }, client) =>
+  call: ({ id, pathParameters, query, body, bodyType }, client) =>
     `sdk.${camelCase(id)}(${options({
       client,
       path: literal(pathParameters),
       query: literal(query),
-      body: body === undefined ? undefined : isBytes ? `new Blob([${literal(body)}])` : literal(body),
+      body: body === undefined ? undefined : (HEY_API_BODIES[bodyType]?.(literal(body)) ?? literal(body)),
     })})`,
 };
 
@@ -60,13 +81,11 @@ export const openapiTypescript: Generator = {
   imports: 'import createClient from "openapi-fetch";\nimport type { paths } from "./schema.js";',
   makeClient: (name, url, key) =>
     `const ${name} = createClient<paths>({ baseUrl: ${literal(url)}, headers: { authorization: ${literal(`Bearer ${key}`)} } });`,
-  call: ({ method, path, pathParameters, query, body, isBytes }, client) =>
+  call: ({ method, path, pathParameters, query, body, bodyType }, client) =>
     `${client}.${method.toUpperCase()}(${literal(path)}, ${options({
       params: options({ path: literal(pathParameters), query: literal(query) }),
       body: body === undefined ? undefined : literal(body),
-      ...(isBytes
-        ? { bodySerializer: "(body) => body", headers: '{ "content-type": "application/octet-stream" }' }
-        : {}),
+      ...OPENAPI_FETCH_BODIES[bodyType],
     })})`,
 };
 

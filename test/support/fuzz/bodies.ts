@@ -116,6 +116,31 @@ export function listBodies(described: fc.Arbitrary<unknown>): {
   return { plain, odd };
 }
 
+const BOUNDARY = "xx-boundary-xx";
+/** A form with one member. */
+export const formOf = (text: string, name = "file") => ({
+  headers: { "content-type": `multipart/form-data; boundary=${BOUNDARY}` },
+  bytes: Buffer.from(
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="x.txt"\r\n\r\n${text}\r\n--${BOUNDARY}--\r\n`,
+  ),
+});
+const TEXTS = ["from 45.1.1.1 and 8.8.8.8, not 10.0.0.1", "1.2.3.4.5 999.1.1.1 ::1", "", "9".repeat(10_000)] as const;
+
+const whole = fc
+  .oneof(fc.constantFrom(...TEXTS), wildText)
+  .map((text): Payload => ({ ...formOf(text.toWellFormed().replaceAll("\r\n--", "")), expects: "accepted" }));
+/** Forms with a text as their file, and other bodies. */
+export const formBodies = {
+  plain: whole,
+  odd: fc.oneof(
+    broken(whole),
+    withOtherHeader(whole),
+    fc.constant<Payload>({ ...formOf("1.1.1.1", "other"), expects: "rejected" }),
+    fc.constantFrom(...NO_LISTS).map((text) => payload(text, "rejected")),
+    wildText.map((text) => payload(text, "rejected", { "content-type": "multipart/form-data; boundary=x" })),
+  ),
+};
+
 /** A damaged payload. */
 export function broken(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
   const headersOf = ({ headers }: Payload) => ({ ...headers });

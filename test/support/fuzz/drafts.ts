@@ -29,6 +29,8 @@ export type DescribedOperation = {
   readonly path: string;
   readonly parameters: readonly DescribedParameter[];
   readonly body: Schema | undefined;
+  /** The media type of the body. */
+  readonly bodyType: string | undefined;
   readonly statuses: readonly number[];
   /** Of its responses, by status. */
   readonly mediaTypes: Readonly<Record<string, readonly string[]>>;
@@ -42,6 +44,7 @@ export function operationsOf({ paths }: z.infer<typeof descriptionSchema>): Desc
       path,
       parameters: operation.parameters,
       body: Object.values(operation.requestBody?.content ?? {})[0]?.schema,
+      bodyType: Object.keys(operation.requestBody?.content ?? {})[0],
       statuses: Object.keys(operation.responses).map(Number),
       mediaTypes: Object.fromEntries(
         Object.entries(operation.responses).map(([status, { content }]) => [status, Object.keys(content)]),

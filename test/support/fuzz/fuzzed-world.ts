@@ -9,10 +9,12 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { checkAgainst } from "../oracle/description.ts";
 import { ingestOf } from "../worlds/consuming-world.ts";
 import { makeApp } from "../worlds/http.ts";
 import { createWorld, makeTag, type World } from "../worlds/world.ts";
+import { formOf } from "./bodies.ts";
 import { answerChecks, type CheckAnswer, OPERATION_HEADER } from "./check-answer.ts";
 import { describedValues } from "./described-values.ts";
 import { type DescribedOperation, descriptionSchema, type FuzzRequest, operationsOf } from "./drafts.ts";
@@ -63,10 +65,18 @@ export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld>
   const ask = { method: "GET", url: `/v3/community/${NOISE}`, remoteAddress: SPENT_ADDRESS } as const;
   await Promise.all(Array.from({ length: 100 }, () => app.inject(ask)));
 
+  const upload = { method: "POST", url: "/v2/analyze/upload" } as const;
+  const text = formOf(NOISE);
+  const analysis = await app.inject({ ...upload, headers: text.headers, payload: text.bytes });
+  const uuid = fc.constantFrom(z.object({ uuid: z.string() }).parse(analysis.json()).uuid);
   const document = (await app.inject({ method: "GET", url: "/openapi.json" })).json<OpenApiDocument>();
   const description = descriptionSchema.parse(document);
   const operations = operationsOf(description);
-  const surroundings = { known: KNOWN_TEXTS, keys: await makeKeys(world, sensorKey, now()), callers: CALLERS };
+  const surroundings = {
+    known: { ...KNOWN_TEXTS, uuid },
+    keys: await makeKeys(world, sensorKey, now()),
+    callers: CALLERS,
+  };
   const described = describedValues(description.components.schemas, likelyMembers(now()));
   return {
     world,

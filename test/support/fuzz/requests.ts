@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { CONTENT_TYPES, listBodies } from "./bodies.ts";
+import { CONTENT_TYPES, formBodies, listBodies } from "./bodies.ts";
 import { type Described, takesText } from "./described-values.ts";
 import {
   type DescribedOperation,
@@ -107,6 +107,7 @@ function bodiesOf(operation: DescribedOperation, described: Described) {
   }
   if (operation.id === "postObservationLines") return sensorBodies("lines");
   if (hasOwnFormat(operation)) return sensorBodies(operation.path === "/" ? "array" : "events");
+  if (operation.bodyType === "multipart/form-data") return formBodies;
   const { anyOf } = described.resolve(operation.body);
   if (anyOf?.[0] !== undefined) return intakeBodies(anyOf[0], described);
   return listBodies(described.of(operation.body));

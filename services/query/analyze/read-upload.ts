@@ -1,0 +1,105 @@
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Busboy } from "@fastify/busboy";
+import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+
+const MAX_TEXT_BYTES = 10 * 1024 * 1024;
+/** All of them are looked up for one response, as in other operations on many. */
+export const MAX_ADDRESSES = 10_000;
+export const NO_FILE = 'The request body must be multipart/form-data with the text as its member "file"';
+const TOO_MANY_ADDRESSES = `The text has more than ${MAX_ADDRESSES} addresses: send it in parts`;
+const TOO_LARGE = "The text is larger than 10 MiB: send it in parts";
+
+/** The distinct routable addresses of a text that was uploaded. A class, so that a route can tell it from other bodies. */
+export class UploadedAddresses {
+  readonly ips: readonly string[];
+  constructor(ips: readonly string[]) {
+    this.ips = ips;
+  }
+}
+
+/** Finds the addresses of a text while it arrives. @throws HttpError 400 for any other body, and for one beyond a limit. */
+export async function readUpload(payload: Readable, contentType: string): Promise<UploadedAddresses> {
+  const found = new Set<string>();
+  let isThere = false;
+  let error: HttpError | undefined;
+  const form = openForm(contentType);
+  form.on("file", (_name, text) => {
+    isThere = true;
+    const decoder = new TextDecoder();
+    const collector = collectAddresses(found);
+    const fail = (reason: string) => {
+      error ??= new HttpError(400, reason);
+      form.destroy(error);
+    };
+    const check = () => found.size > MAX_ADDRESSES && fail(TOO_MANY_ADDRESSES);
+    text.on("limit", () => fail(TOO_LARGE));
+    // That of the form says it as well.
+    text.on("error", () => {});
+    text.on("data", (bytes: Buffer) => {
+      if (error !== undefined) return;
+      collector.add(decoder.decode(bytes, { stream: true }));
+      check();
+    });
+    text.on("end", () => {
+      collector.add(decoder.decode());
+      collector.end();
+      check();
+    });
+  });
+  try {
+    await pipeline(payload, form);
+  } catch (failure) {
+    // What the connection or the limits on bodies say comes first.
+    throw error ?? (failure instanceof HttpError ? failure : new HttpError(400, NO_FILE));
+  }
+  if (!isThere) throw new HttpError(400, NO_FILE);
+  return new UploadedAddresses([...found]);
+}
+
+function openForm(contentType: string) {
+  try {
+    return new Busboy({
+      headers: { "content-type": contentType },
+      // Clients send the text with a file's name and without.
+      isPartAFile: (name) => name === "file",
+      limits: { fileSize: MAX_TEXT_BYTES, files: 1, parts: 10, headerPairs: 20 },
+    });
+  } catch {
+    throw new HttpError(400, NO_FILE);
+  }
+}
+
+/** No address has as many characters: a longer word can be cut. */
+const MAX_WORD_CHARACTERS = 16 * 1024;
+
+/** Where the last word of a text begins, which may go on in the next piece. */
+function lastWordOf(text: string): number {
+  let start = text.length;
+  while (start > 0 && !/[\s,;|"'<>]/.test(text.charAt(start - 1))) start--;
+  return start;
+}
+
+/** Finds addresses in pieces of a text, which may be cut anywhere. */
+export function collectAddresses(found: Set<string>) {
+  let rest = "";
+  const read = (part: string) => {
+    for (const ip of routableAddressesIn(part)) found.add(ip);
+  };
+  return {
+    add(piece: string) {
+      const text = rest + piece;
+      const lineEnd = text.lastIndexOf("\n") + 1;
+      // Where there are lines, whole ones: blanks belong to addresses such as `192 . 0 . 2 . 1`.
+      const end = text.length - lineEnd < MAX_WORD_CHARACTERS ? lineEnd : lastWordOf(text);
+      const cut = text.length - end < MAX_WORD_CHARACTERS ? end : text.length;
+      rest = text.slice(cut);
+      if (cut > 0) read(text.slice(0, cut));
+    },
+    end() {
+      read(rest);
+      rest = "";
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readPath } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { streamContexts } from "../address/read-contexts.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
+import type { Authenticate } from "../auth.ts";
+import { bulkCost } from "../costs.ts";
+import type { CountLookups } from "../rate-limit/count-lookups.ts";
+import { rejectUnread } from "../reject-unread.ts";
+import { keepAnalyses } from "./kept-analyses.ts";
+import { ANALYSIS, analyzeText, getTextAnalysis } from "./operations.ts";
+import { NO_FILE, readUpload, UploadedAddresses } from "./read-upload.ts";
+import { summarize } from "./summarize.ts";
+
+export type AnalyzeDeps = LookupDeps & {
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+  readonly countLookups: CountLookups;
+};
+
+export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
+  const kept = keepAnalyses(deps.now);
+  // In a scope of its own: elsewhere a body is JSON, whatever its type.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
+      readUpload(payload, request.headers["content-type"] ?? ""),
+    );
+    registerOperation(
+      scope,
+      analyzeText,
+      async (request, reply, deadline) => {
+        const caller = deps.authenticate(request);
+        if (!(request.body instanceof UploadedAddresses)) throw new HttpError(400, NO_FILE);
+        const { ips } = request.body;
+        const details = await deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
+          app.admission.run(request, bulkCost(ips.length, false), deadline.signal, () =>
+            summarize(streamContexts(ips, [GLOBAL_SCOPE], true, deps, deadline.signal), deps.catalogue),
+          ),
+        );
+        const analysis = { uuid: randomUUID(), state: "completed" as const, ...details };
+        kept.add(analysis, caller.workspaceId);
+        return analysis;
+      },
+      { preParsing: rejectUnread(app, deps.authenticate) },
+    );
+  });
+
+  registerOperation(app, getTextAnalysis, async (request) => {
+    const { workspaceId } = deps.authenticate(request);
+    const analysis = kept.get(readPath(request.params.uuid, ANALYSIS), workspaceId);
+    if (analysis === undefined) throw new HttpError(404, "Analysis not found");
+    return analysis;
+  });
+}
