@@ -76,15 +76,29 @@ type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
 export async function readAskedQuery(request: SearchRequest, deps: AskedDeps): Promise<AskedQuery> {
   const caller = deps.authenticate(request);
   const query = readParameter(request.query, QUERY);
-  const scopes = readScopes("ip", request.query, caller);
-  return compileAsked({ caller, query, days, scopes }, deps);
+  return resolveAsked({ caller, query, scopes: readScopes("ip", request.query, caller) }, deps);
 }
+
+/** @throws HttpError 400 with every error of the query and its place. */
+export async function readSearch(request: SearchRequest, deps: AskedDeps): Promise<AskedSearch> {
+  const days = readParameter(request.query, SEARCH_DAYS);
+  return compileIn(await readAskedQuery(request, deps), days, deps);
+}
+
+type SearchDeps = Omit<AskedDeps, "authenticate">;
 
 /** The same for a search that no request asks for. */
 export async function compileAsked(
-  { caller, query, days, scopes }: Pick<AskedSearch, "caller" | "query" | "days" | "scopes">,
-  deps: Omit<AskedDeps, "authenticate">,
+  { days, ...asked }: Pick<AskedSearch, "caller" | "query" | "days" | "scopes">,
+  deps: SearchDeps,
 ): Promise<AskedSearch> {
+  return compileIn(await resolveAsked(asked, deps), days, deps);
+}
+
+async function resolveAsked(
+  { caller, query, scopes }: Pick<AskedQuery, "caller" | "query" | "scopes">,
+  deps: SearchDeps,
+): Promise<AskedQuery> {
   const now = deps.now();
   const read = readQuery(query, now);
   if (!("query" in read)) {
@@ -99,10 +113,11 @@ export async function compileAsked(
   return { caller, query, scopes, names, resolved, isOwnSensorsOnly: !caller.entitlements.has("sensors"), now };
 }
 
-/** @throws HttpError 400 with every error of the query and its place. */
-export async function readSearch(request: SearchRequest, deps: AskedDeps): Promise<AskedSearch> {
-  const days = readParameter(request.query, SEARCH_DAYS);
-  const { resolved, isOwnSensorsOnly, now, ...asked } = await readAskedQuery(request, deps);
+function compileIn(
+  { resolved, isOwnSensorsOnly, now, ...asked }: AskedQuery,
+  days: number | undefined,
+  deps: SearchDeps,
+): AskedSearch {
   const { caller, query, scopes } = asked;
   const { reach_days: reachDays } = caller.limits;
   const since = retentionStart(now, deps.retentionDays());
