@@ -59,6 +59,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/search/command.ts"),
   },
   {
+    name: "feeds",
+    description:
+      "lists of addresses for firewalls and other consumers: searches with a name, their tokens, their guard",
+    load: () => import("./commands/feeds/command.ts"),
+  },
+  {
     name: "fingerprints",
     description: "HASSH, JA3 and JA4 of clients, with the SSH banners and user agents that they were seen with",
     load: () => import("./commands/fingerprints.ts"),

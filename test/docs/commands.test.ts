@@ -68,7 +68,7 @@ test("no document has npm fetch a package of another's, and a line to copy names
 test("docs/cli.md has every command with every option, and no other", async () => {
   const items = readItems(await readText("docs/cli.md")).map(({ item }) => item);
   const sections = items.filter((item) => item.startsWith("`noisefloor "));
-  const everywhere = ["--json", "--reason", "--source", "--since", "--before", "--origin", "--key"];
+  const everywhere = ["--json", "--reason", "--source", "--since", "--before", "--origin", "--key", "--url"];
   const documented = sections.map((row) => {
     const name = /^`(noisefloor(?: [a-z-]+)+)/.exec(row)?.[1] ?? row;
     const options = [...row.matchAll(/`(--[a-z-]+)`/g)].flatMap(([, option]) => option ?? []);

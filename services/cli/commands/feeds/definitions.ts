@@ -1,0 +1,101 @@
+import { z } from "zod";
+import type { CommandContext } from "../../framework/command.ts";
+import { confirm } from "../../framework/confirm.ts";
+import { type OutputOptions, printable, show } from "../../framework/output.ts";
+import { type QueryClientOptions, queryClient } from "../../query-client/client.ts";
+
+export type FeedsOptions = QueryClientOptions & OutputOptions;
+export type DeleteOptions = FeedsOptions & { readonly yes: boolean };
+export type PutOptions = FeedsOptions & {
+  readonly days?: number | undefined;
+  readonly description: string;
+  readonly limit?: number | undefined;
+  readonly ttlHours?: number | undefined;
+  readonly guard: boolean;
+  readonly disabled: boolean;
+};
+
+const feedSchema = z.looseObject({
+  name: z.string(),
+  query: z.string(),
+  days: z.int(),
+  description: z.string(),
+  limit: z.int(),
+  ttl_hours: z.int(),
+  guard: z.boolean(),
+  enabled: z.boolean(),
+  count: z.int(),
+  guarded: z.int(),
+  truncated: z.boolean(),
+  refreshed_at: z.string(),
+});
+type Feed = z.output<typeof feedSchema>;
+
+const FEEDS_PATH = "/v3/feeds";
+/** From the root on. @param name of a feed. */
+export const feedPath = (name: string) => `${FEEDS_PATH}/${encodeURIComponent(name)}`;
+
+/** `noisefloor feeds list`. */
+export async function runFeedsList(options: FeedsOptions, context: CommandContext): Promise<void> {
+  const client = await queryClient(options, context);
+  const { feeds } = await client.ask({ path: FEEDS_PATH }, z.object({ feeds: z.array(feedSchema) }));
+  const toRow = ({ name, query, days, enabled, count, guarded, refreshed_at: refreshed }: Feed) => ({
+    name,
+    state: enabled ? "enabled" : "disabled",
+    ...{ addresses: count, guarded },
+    refreshed_at: refreshed || "never",
+    days: days === 0 ? "all" : days,
+    query,
+  });
+  show(options.json ? feeds : feeds.map(toRow), options, context);
+}
+
+/** `noisefloor feeds show`. */
+export async function runFeedsShow(name: string, options: FeedsOptions, context: CommandContext): Promise<void> {
+  const client = await queryClient(options, context);
+  printFeed(await client.ask({ path: feedPath(name) }, feedSchema), client.url, options, context);
+}
+
+/** `noisefloor feeds put`. */
+export async function runFeedsPut(
+  name: string,
+  query: string,
+  options: PutOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { days, description, limit, ttlHours, guard, disabled } = options;
+  const client = await queryClient(options, context);
+  // Undefined members are left out: the service has defaults for them.
+  const body = { query, days, description, limit, ttl_hours: ttlHours, guard, enabled: !disabled };
+  const feed = await client.ask({ method: "PUT", path: feedPath(name), body, query }, feedSchema);
+  printFeed(feed, client.url, options, context);
+}
+
+/** `noisefloor feeds delete`. */
+export async function runFeedsDelete(name: string, options: DeleteOptions, context: CommandContext): Promise<void> {
+  const client = await queryClient(options, context);
+  await confirm(`this deletes the feed ${printable(name)}, and its readers get a 404`, options, context);
+  await client.ask({ method: "DELETE", path: feedPath(name) }, z.unknown());
+  context.print(options.json ? JSON.stringify({ deleted: name }) : `deleted the feed ${printable(name)}`);
+}
+
+function printFeed(feed: Feed, url: string, { json }: OutputOptions, { print }: CommandContext): void {
+  if (json) {
+    print(JSON.stringify(feed));
+    return;
+  }
+  const { name, query, days, description, limit, ttl_hours: ttl, guard, enabled, count, guarded, truncated } = feed;
+  const left = truncated ? `, the last seen of more (limit ${limit})` : "";
+  const lines = [
+    ["name", name],
+    ["query", query],
+    ["observations", days === 0 ? "all that are stored" : `of the last ${days} days`],
+    ...(description === "" ? [] : [["description", description]]),
+    ["addresses", `${count}${left}`],
+    ["guarded", guard ? `${guarded} left out` : "nothing is left out"],
+    ["kept for", `${ttl} hours by consumers that expire entries`],
+    ["refreshed", feed.refreshed_at || "never"],
+    ["lists", enabled ? `${url}${feedPath(name)}.txt, and other forms` : "none: the feed is disabled"],
+  ];
+  for (const [label = "", text = ""] of lines) print(`${label.padEnd(12)}  ${printable(text)}`);
+}
