@@ -1,6 +1,8 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AddressPage } from "./pages/address/address-page.tsx";
 import { AddressesPage } from "./pages/addresses/addresses-page.tsx";
+import { FeedPage } from "./pages/feed/feed-page.tsx";
+import { FeedsPage } from "./pages/feeds/feeds-page.tsx";
 import { NetworkPage } from "./pages/network/network-page.tsx";
 import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
@@ -26,6 +28,8 @@ export function App() {
           <Route path={`${BASE}/asns/:asn`} component={NetworkOfAsnPage} />
           <Route path={`${BASE}/countries/:country`} component={CountryPage} />
           <Route path={`${BASE}/search`} component={SearchPage} />
+          <Route path={`${BASE}/feeds`} component={FeedsPage} />
+          <Route path={`${BASE}/feeds/:name`} component={FeedPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />
           <Route path={`${BASE}/tags/:slug`} component={TagPage} />
           <Route path={`${BASE}/sensors`} component={SensorsPage} />

@@ -2,6 +2,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/parts.css";
 import "./style/completion.css";
+import "./style/feeds.css";
 import "./style/tables.css";
 import { showStartFault } from "./faults/fault.ts";
 import { provideUsableLanguage } from "./faults/language.ts";

@@ -20,6 +20,8 @@ const PAGES = {
   "/asns/:asn": "asnPage",
   "/countries/:country": "countryPage",
   "/addresses": "addressesPage",
+  "/feeds": "feedsPage",
+  "/feeds/:name": "feedPage",
   "/networks/:ip/:length": "networkPage",
   "/search": "searchPage",
   "/sensors": "sensorsPage",

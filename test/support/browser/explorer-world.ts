@@ -35,12 +35,12 @@ export type ExplorerWorld = {
   close(): Promise<void>;
 };
 
-/** A browser, and the explorer of a database with hostile texts of sensors. */
-export async function openExplorerWorld(): Promise<ExplorerWorld> {
+/** A browser, and the explorer of a database with hostile texts of sensors. @param now the clock of the services. */
+export async function openExplorerWorld(now: () => number = () => NOW): Promise<ExplorerWorld> {
   const explorer = readExplorer(inject("explorer"));
   expect(explorer).toBeDefined();
   const launching = launchBrowser();
-  const world = await createWorld(() => NOW);
+  const world = await createWorld(now);
   await world.addTags([worm, scanner]);
   await writeConsumerLag(world.client, { topic: "scan<b>", messages: 1_234, at: NOW - 60_000 });
   await replaceTagRules(world.client, new Map([["scanner", RULE]]), NOW);

@@ -42,7 +42,8 @@ export async function runFeedsList(options: FeedsOptions, context: CommandContex
   const toRow = ({ name, query, days, enabled, count, guarded, refreshed_at: refreshed }: Feed) => ({
     name,
     state: enabled ? "enabled" : "disabled",
-    ...{ addresses: count, guarded },
+    // A ready-made feed that nobody reads is not refreshed: it has no size to tell.
+    ...(refreshed === "" ? { addresses: "-", guarded: "-" } : { addresses: count, guarded }),
     refreshed_at: refreshed || "never",
     days: days === 0 ? "all" : days,
     query,

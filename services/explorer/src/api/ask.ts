@@ -8,17 +8,20 @@ export async function ask<Answer>(question: Question<Answer>, key: string, signa
   if (!response.ok) throw new ApiFailure(response.status, messageIn(await response.json().catch(() => undefined)));
   try {
     // Not parsed again: the service's tests compare its answers with the schemas that the types come from.
-    return await response.json();
+    return response.status === NO_CONTENT ? JSON.parse("null") : await response.json();
   } catch {
     throw new ApiFailure(502, "The answer is no JSON");
   }
 }
 
-async function send({ url, body }: Question<unknown>, key: string, signal: AbortSignal): Promise<Response> {
+const NO_CONTENT = 204;
+
+async function send({ method, url, body }: Question<unknown>, key: string, signal: AbortSignal): Promise<Response> {
   const headers = { accept: "application/json", ...(key === "" ? {} : { key }) };
   const posted = body === undefined ? {} : { method: "POST", body };
+  const chosen = method === undefined ? {} : { method };
   try {
-    return await fetch(`${BASE}${url}`, { ...posted, headers, signal });
+    return await fetch(`${BASE}${url}`, { ...posted, ...chosen, headers, signal });
   } catch (error) {
     throw new ApiFailure(0, error instanceof Error ? error.message : "");
   }

@@ -4,6 +4,9 @@
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
 import type { getIps } from "@noisefloor/query/address/route.ts";
 import type { fullContextSchema, quickContextSchema } from "@noisefloor/query/address/schema.ts";
+import type { getGuard } from "@noisefloor/query/feeds/guard/route.ts";
+import type { getFeed, listFeeds } from "@noisefloor/query/feeds/routes/definitions.ts";
+import type { createFeedToken, listFeedTokens } from "@noisefloor/query/feeds/routes/tokens.ts";
 import type { getNetwork } from "@noisefloor/query/network/operation.ts";
 import type { getAddressObservations } from "@noisefloor/query/noise/observations-operation.ts";
 import type { getAddressInteraction, getAddressSensors, getAddressTags } from "@noisefloor/query/noise/operations.ts";
@@ -71,3 +74,16 @@ export type AddressesOfCountry = AnswerOf<typeof getAddressesOfCountry>;
 export type SensorList = AnswerOf<typeof listSensors>;
 export type Sensor = SensorList["sensors"][number];
 export type Plans = AnswerOf<typeof getPlans>;
+
+export type FeedList = AnswerOf<typeof listFeeds>;
+export type Feed = AnswerOf<typeof getFeed>;
+export type FeedTokens = AnswerOf<typeof listFeedTokens>;
+export type FeedToken = AnswerOf<typeof createFeedToken>;
+/** A feed as JSON with `since`: the members that the pages show. */
+export type FeedChanges = {
+  readonly added: readonly { readonly ip: string }[];
+  readonly removed: readonly { readonly ip: string }[];
+};
+type Guard = AnswerOf<typeof getGuard>;
+export type GuardedNetworks = Extract<Guard, { readonly networks: unknown }>;
+export type Guarded = Extract<Guard, { readonly guarded: unknown }>;

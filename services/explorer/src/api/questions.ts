@@ -27,8 +27,10 @@ import type {
   TimelineField,
 } from "./operations.ts";
 
-/** A GET of the API, or a POST if it has a body, with the type of its answer. */
+/** A call of the API, with the type of its answer. */
 export type Question<Answer> = {
+  /** By default a GET, or a POST if there is a body. */
+  readonly method?: "PUT" | "POST" | "DELETE";
   /** From `/v3` on, with its query. */
   readonly url: string;
   /** JSON. */

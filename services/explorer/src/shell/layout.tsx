@@ -13,6 +13,7 @@ const LINKS = [
   ["/", "Overview"],
   ["/search", "Search"],
   ["/tags", "Tags"],
+  ["/feeds", "Feeds"],
   ["/sensors", "Sensors"],
   ["/plans", "Plans"],
 ] as const;

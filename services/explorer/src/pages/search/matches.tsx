@@ -5,7 +5,7 @@ import type { SearchPage } from "../../api/operations.ts";
 import { searchMetadataOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
-import { addressPath } from "../../routing/paths.ts";
+import { addressPath, pagePath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -29,6 +29,7 @@ export function Matches({ query, days }: MatchesProps) {
     <section aria-labelledby="matches">
       <div class="bar-of-choices">
         <h2 id="matches">Addresses</h2>
+        <a href={pagePath("/feeds", { query, days })}>Make a feed of them</a>
         <Downloads query={query} days={days} />
       </div>
       {scrolls.length === 0 ? (

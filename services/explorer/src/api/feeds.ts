@@ -1,0 +1,39 @@
+import type { Feed, FeedChanges, FeedList, FeedToken, FeedTokens, Guarded, GuardedNetworks } from "./operations.ts";
+import type { Question } from "./questions.ts";
+
+/** What a form about a feed sends. */
+export type FeedDefinition = Pick<Feed, "query" | "days" | "description" | "limit" | "ttl_hours" | "guard" | "enabled">;
+
+const path = (name: string) => `/v3/feeds/${encodeURIComponent(name)}`;
+const remove = (url: string): Question<null> => ({ method: "DELETE", url });
+
+export const allFeeds = (): Question<FeedList> => ({ url: "/v3/feeds" });
+export const feedOf = (name: string): Question<Feed> => ({ url: path(name) });
+export const putFeed = (name: string, definition: FeedDefinition): Question<Feed> => ({
+  method: "PUT",
+  url: path(name),
+  body: JSON.stringify(definition),
+});
+export const deleteFeed = (name: string) => remove(path(name));
+/** What has changed in a feed since a cursor. */
+export const changesOf = (name: string, cursor: string): Question<FeedChanges> => ({
+  url: `${path(name)}.json?${new URLSearchParams({ since: cursor })}`,
+});
+
+export const tokensOfFeed = (name: string): Question<FeedTokens> => ({ url: `${path(name)}/tokens` });
+export const createToken = (name: string, label: string): Question<FeedToken> => ({
+  method: "POST",
+  url: `${path(name)}/tokens`,
+  body: JSON.stringify({ label }),
+});
+export const revokeToken = (name: string, id: string) => remove(`${path(name)}/tokens/${encodeURIComponent(id)}`);
+
+export const guardedNetworks = (): Question<GuardedNetworks> => ({ url: "/v3/guard" });
+/** Whether an address is guarded, and why. */
+export const guardOf = (ip: string): Question<Guarded> => ({ url: `/v3/guard?${new URLSearchParams({ ip })}` });
+export const guardNetwork = (network: string, note: string): Question<GuardedNetworks["networks"][number]> => ({
+  method: "POST",
+  url: "/v3/guard",
+  body: JSON.stringify({ network, note }),
+});
+export const unguardNetwork = (id: string) => remove(`/v3/guard/${encodeURIComponent(id)}`);

@@ -1,0 +1,75 @@
+import { useEffect, useState } from "preact/hooks";
+import { changesOf } from "../../api/feeds.ts";
+import type { Feed, FeedChanges } from "../../api/operations.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { addressPath } from "../../routing/paths.ts";
+import { Loaded } from "../../shell/loaded.tsx";
+import { formatAgo, formatChange, formatMinute, plural } from "../../text/format.ts";
+import { type KeptCursor, keepCursor, readCursor } from "./kept-cursor.ts";
+
+const SHOWN = 50;
+const GONE = 410;
+
+/** What came into a feed and what left it since this browser saw it first, or since its reader began anew. */
+export function Changes({ feed }: { readonly feed: Feed }) {
+  const { id, name, cursor, count, refreshed_at: at } = feed;
+  const [kept, setKept] = useState(() => readCursor(id));
+  const keep = () => {
+    const now = { cursor, at, count };
+    keepCursor(id, now);
+    setKept(now);
+  };
+  const changes = useAnswer(kept === undefined || cursor === "" ? undefined : changesOf(name, kept.cursor));
+  const isTooOld = changes.failure?.status === GONE;
+  useEffect(() => {
+    if (cursor !== "" && (kept === undefined || isTooOld)) keep();
+  }, [cursor, isTooOld]);
+  if (kept === undefined || cursor === "" || isTooOld) return null;
+  return (
+    <section aria-labelledby="changes">
+      <div class="bar-of-choices">
+        <h2 id="changes">What has changed</h2>
+        <button type="button" class="quiet" onClick={keep}>
+          Count from now on
+        </button>
+      </div>
+      <Loaded of={changes} what="what has changed">
+        {(data) => <Changed changes={data} kept={kept} count={count} />}
+      </Loaded>
+    </section>
+  );
+}
+
+type ChangedProps = { readonly changes: FeedChanges; readonly kept: KeptCursor; readonly count: number };
+
+function Changed({ changes: { added, removed }, kept, count }: ChangedProps) {
+  return (
+    <>
+      <p data-changes>
+        Since {formatMinute(kept.at)}, {formatAgo(kept.at, Date.now())}:{" "}
+        <strong>{plural(added.length, "address", "addresses")}</strong> came,{" "}
+        <strong>{plural(removed.length, "address", "addresses")}</strong> left, {formatChange(count, kept.count)} in
+        all.
+      </p>
+      <Addresses heading="New" ips={added.map(({ ip }) => ip)} />
+      <Addresses heading="Gone" ips={removed.map(({ ip }) => ip)} />
+    </>
+  );
+}
+
+function Addresses({ heading, ips }: { readonly heading: string; readonly ips: readonly string[] }) {
+  if (ips.length === 0) return null;
+  return (
+    <>
+      <h3>{heading}</h3>
+      <ul class="addresses">
+        {ips.slice(0, SHOWN).map((ip) => (
+          <li key={ip}>
+            <a href={addressPath(ip)}>{ip}</a>
+          </li>
+        ))}
+      </ul>
+      {ips.length > SHOWN ? <p class="faint hint">The first {SHOWN} of them.</p> : null}
+    </>
+  );
+}

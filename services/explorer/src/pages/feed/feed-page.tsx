@@ -1,0 +1,130 @@
+import { useState } from "preact/hooks";
+import { useLocation, useRoute } from "preact-iso";
+import { deleteFeed, feedOf } from "../../api/feeds.ts";
+import type { Feed } from "../../api/operations.ts";
+import { useAction } from "../../api/use-action.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useKey } from "../../key/kept-key.ts";
+import { pagePath, searchPath } from "../../routing/paths.ts";
+import { usePageTitle } from "../../shell/layout.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { formatAgo, formatCount, plural } from "../../text/format.ts";
+import { Hostile, Prose } from "../../text/hostile.tsx";
+import { FeedForm } from "../feeds/feed-form.tsx";
+import { NeedsKey } from "../feeds/feeds-page.tsx";
+import { Changes } from "./changes.tsx";
+import { Recipes } from "./recipes.tsx";
+import { Tokens } from "./tokens.tsx";
+
+/** `/feeds/{name}`: what a feed lists, what changed in it, who reads it, and what consumers need. */
+export function FeedPage() {
+  const { name = "" } = useRoute().params;
+  const { key } = useKey();
+  usePageTitle(name);
+  return (
+    <>
+      <h1>
+        <Hostile text={name} />
+      </h1>
+      {key === "" ? <NeedsKey /> : <NamedFeed key={`${name} ${key}`} name={name} />}
+    </>
+  );
+}
+
+function NamedFeed({ name }: { readonly name: string }) {
+  const feed = useAnswer(feedOf(name));
+  const [token, setToken] = useState("");
+  return (
+    <Loaded of={feed} what="the feed">
+      {(data) => (
+        <>
+          <Size feed={data} />
+          {data.enabled ? <Changes feed={data} /> : null}
+          <Tokens name={data.name} token={token} onCreated={setToken} />
+          <Recipes name={data.name} token={token} />
+          {data.ready_made ? null : <Definition feed={data} onSaved={feed.retry} />}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Size({ feed }: { readonly feed: Feed }) {
+  const { query, days, description, count, guard, guarded, truncated, limit, refreshed_at: refreshed } = feed;
+  return (
+    <>
+      {description === "" ? null : (
+        <p class="lead">
+          <Prose text={description} />
+        </p>
+      )}
+      {feed.enabled ? null : <p class="notice">This feed is disabled: its readers get a 410.</p>}
+      <dl class="facts">
+        <div>
+          <dt>Addresses</dt>
+          <dd data-count>{formatCount(count)}</dd>
+        </div>
+        <div>
+          <dt>Held back by the guard</dt>
+          <dd data-guarded-count>{guard ? formatCount(guarded) : "nothing is held back"}</dd>
+        </div>
+        <div>
+          <dt>Refreshed</dt>
+          <dd>{refreshed === "" ? "not yet" : formatAgo(refreshed, Date.now())}</dd>
+        </div>
+        <div>
+          <dt>Search{days === 0 ? "" : ` in the last ${plural(days, "day")}`}</dt>
+          <dd>
+            <a href={searchPath(query, days === 0 ? "" : String(days))}>
+              <code>
+                <Hostile text={query} />
+              </code>
+            </a>
+          </dd>
+        </div>
+      </dl>
+      {truncated ? (
+        <p class="notice">
+          More addresses match: the feed lists the {formatCount(limit)} that were seen last, which is its limit.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+type DefinitionProps = { readonly feed: Feed; readonly onSaved: () => void };
+
+function Definition({ feed, onSaved }: DefinitionProps) {
+  const { route } = useLocation();
+  const [isSure, setIsSure] = useState(false);
+  const action = useAction();
+  const remove = async () => {
+    if ((await action.run(deleteFeed(feed.name))) !== undefined) route(pagePath("/feeds"));
+  };
+  return (
+    <section aria-labelledby="definition">
+      <h2 id="definition">Definition</h2>
+      <FeedForm key={feed.updated_at} feed={feed} onSaved={onSaved} />
+      <p class="actions">
+        {isSure ? (
+          <>
+            <span>Its readers get a 404, and its tokens are revoked.</span>
+            <button type="button" disabled={action.isRunning} onClick={() => void remove()}>
+              Delete {feed.name}
+            </button>
+            <button type="button" class="quiet" onClick={() => setIsSure(false)}>
+              Keep it
+            </button>
+          </>
+        ) : (
+          <button type="button" class="quiet" onClick={() => setIsSure(true)}>
+            Delete this feed
+          </button>
+        )}
+      </p>
+      <p class="message" role="alert">
+        <Hostile text={action.message} />
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { BASE } from "../../routing/paths.ts";
+
+/** What a feed listed at some time, by which its page counts what has changed since. */
+export type KeptCursor = {
+  readonly cursor: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly count: number;
+};
+
+const nameOf = (feedId: string) => `noisefloor-feed${BASE}-${feedId}`;
+
+/** The cursor that this browser keeps of a feed; undefined without one, and where the browser forbids storage. */
+export function readCursor(feedId: string): KeptCursor | undefined {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(nameOf(feedId)) ?? "null");
+    return isCursor(kept) ? kept : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepCursor(feedId: string, cursor: KeptCursor): void {
+  try {
+    localStorage.setItem(nameOf(feedId), JSON.stringify(cursor));
+  } catch {
+    // The same as in readCursor.
+  }
+}
+
+function isCursor(kept: unknown): kept is KeptCursor {
+  if (typeof kept !== "object" || kept === null) return false;
+  const has = (name: string, type: string) =>
+    name in kept && typeof Object.entries(kept).find(([one]) => one === name)?.[1] === type;
+  return has("cursor", "string") && has("at", "string") && has("count", "number");
+}

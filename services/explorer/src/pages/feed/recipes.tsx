@@ -1,0 +1,51 @@
+import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
+import { BASE } from "../../routing/paths.ts";
+import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { Choice } from "../../shell/controls/choice.tsx";
+import { CopyButton } from "../../shell/controls/copy-button.tsx";
+
+const CONSUMERS = RECIPES.map(({ consumer }) => consumer);
+const PLACEHOLDER = "TOKEN";
+
+type RecipesProps = {
+  readonly name: string;
+  /** Empty: the lines have a placeholder. */
+  readonly token: string;
+};
+
+/** The lines to paste into a consumer. */
+export function Recipes({ name, token }: RecipesProps) {
+  const [first = ""] = CONSUMERS;
+  const { values, set } = useParameters({ consumer: first });
+  const consumer = oneOf(CONSUMERS, values.consumer, first);
+  const recipe = RECIPES.find((one) => one.consumer === consumer);
+  if (recipe === undefined) return null;
+  const feed = { url: `${location.origin}${BASE}`, name, token: token === "" ? PLACEHOLDER : token };
+  const lines = recipe.lines(feed);
+  return (
+    <section aria-labelledby="recipes">
+      <div class="bar-of-choices">
+        <h2 id="recipes">Lines to paste</h2>
+        <Choice
+          label="For"
+          name="consumer"
+          options={CONSUMERS.map((one) => [one, one] as const)}
+          value={consumer}
+          onChoose={(chosen) => set({ consumer: chosen }, true)}
+        />
+      </div>
+      <p>Into {recipe.place}.</p>
+      <pre class="lines" data-recipe={consumer}>
+        {lines}
+      </pre>
+      <p class="actions">
+        <CopyButton text={lines}>Copy the lines</CopyButton>
+      </p>
+      {token === "" ? (
+        <p class="faint">
+          Make a token above, or put yours in the place of <code>{PLACEHOLDER}</code>.
+        </p>
+      ) : null}
+    </section>
+  );
+}
