@@ -5,8 +5,7 @@ import { z } from "zod";
 import { makeFolder } from "../sensors/sensor.ts";
 import { FEED, makeChanges, makeList, writeForm } from "../support/builders/feed.ts";
 import { seeded } from "../support/builders/random.ts";
-import { unpackDebian } from "../support/programs.ts";
-import { runInNamespace } from "./network-namespace.ts";
+import { runInNamespace, unpackFirewalls } from "./network-namespace.ts";
 
 const random = seeded(62);
 /** Some in a row, so that there are blocks. */
@@ -18,8 +17,6 @@ const kept = some();
 const before = makeList(new Set([...kept, ...some()]));
 const after = makeList(new Set([...kept, ...some()]));
 const ipsOf = ({ addresses }: { readonly addresses: Uint32Array }) => Array.from(addresses, numberToIpv4);
-
-const installed = () => unpackDebian("firewall-trixie", "trixie", ["nftables", "ipset", "crowdsec-firewall-bouncer"]);
 
 const setSchema = z.object({
   nftables: z.array(z.object({ set: z.object({ elem: z.array(z.unknown()).optional() }) }).partial()),
@@ -40,7 +37,7 @@ const numeric = (ips: readonly string[]) => ipsOf(makeList(ips));
 test("nftables has exactly the listed addresses after a list and after changes, also run twice", {
   timeout: 600_000,
 }, async () => {
-  const { commandOf } = await installed();
+  const { commandOf } = await unpackFirewalls();
   const folder = await makeFolder({
     "list.nft": (await writeForm("nft", before)).toString(),
     "changes.nft": (await writeForm("nft", makeChanges(before, after))).toString(),
@@ -67,7 +64,7 @@ nft list chain inet noisefloor input`;
 test("nftables has exactly the blocks of an aggregated list, in a set beside the other one", {
   timeout: 600_000,
 }, async () => {
-  const { commandOf } = await installed();
+  const { commandOf } = await unpackFirewalls();
   const written = async (list: typeof before, query: Record<string, string>) =>
     (await writeForm("nft", list, query)).toString();
   const folder = await makeFolder({
@@ -84,7 +81,7 @@ nft -j list set inet edge recent_blocks`;
 });
 
 test("nftables loads a feed whose name begins with a digit or has hyphens", { timeout: 600_000 }, async () => {
-  const { commandOf } = await installed();
+  const { commandOf } = await unpackFirewalls();
   for (const [name, set] of [
     ["3-days", "feed_3_days"],
     ["tag-ssh-bruteforcer", "tag_ssh_bruteforcer"],
@@ -102,7 +99,7 @@ test("nftables loads a feed whose name begins with a digit or has hyphens", { ti
 test("ipset has exactly the listed addresses after a list and after changes, also run twice", {
   timeout: 600_000,
 }, async () => {
-  const { commandOf } = await installed();
+  const { commandOf } = await unpackFirewalls();
   const head = { ...FEED, name: "a-feed-with-a-name-of-more-than-27-letters" };
   const [first, second] = [before, after].map(({ addresses }) =>
     makeList(Array.from(addresses, numberToIpv4), {}, head),
