@@ -19,12 +19,13 @@ test.each([
   ["@hey-api/openapi-ts", heyApi],
   ["openapi-typescript", openapiTypescript],
 ])("%s makes a client that compiles and in which every operation is answered", async (_, generator) => {
+  await world.makeExamples();
   const answers = await callEveryOperation(generator, described, world);
   expect([...answers.keys()]).toEqual(described.calls.map(({ id }) => id));
   for (const { id, method, path, status } of described.calls) {
     const answer = answers.get(id);
     expect([id, answer?.response.status]).toEqual([id, status]);
-    expectDescribed(method, path, status, answer?.data);
+    if (status !== 204) expectDescribed(method, path, status, answer?.data);
   }
 });
 
@@ -35,9 +36,10 @@ testInFull(
     timeout: 600_000,
   },
   async () => {
+    await world.makeExamples();
     const answers = await callEveryOperationInPython(described, world);
     for (const { id, status } of described.calls) {
-      expect([id, answers[id]?.status, answers[id]?.isParsed]).toEqual([id, status, true]);
+      expect([id, answers[id]?.status, answers[id]?.isParsed]).toEqual([id, status, status !== 204]);
     }
   },
 );

@@ -3,6 +3,7 @@ import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/clien
 import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import getPort from "get-port";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
 import { ask } from "../support/grafana/users.ts";
 import { type ComposeClickHouse, startComposeClickHouse } from "../support/servers/compose-clickhouse.ts";
@@ -90,16 +91,26 @@ test("an error names the right that the user lacks, and what to do", async () =>
   );
 });
 
-test("in docker-compose.yml queries run as a user who can only read", async () => {
+test("in docker-compose.yml queries run as a user who can only read, and write feeds", async () => {
   const writer = envOf(compose.connectionAs("noisefloor"));
   const reader = envOf(compose.connectionAs("noisefloor_reader"));
   expect(await runInProcess(["migrate"], writer)).toMatchObject({ code: 0, stderr: "" });
   const created = await runInProcess(["workspaces", "create", "lab", "--plan", "unlimited"], writer);
   expect(created).toMatchObject({ code: 0, stderr: "" });
 
+  const { stdout } = await runInProcess(["keys", "create", "lab", "--json"], writer);
+  const { key } = z.object({ key: z.string() }).parse(JSON.parse(stdout));
+
   const port = String(await getPort());
   const query = commandLine.run(["query"], { ...reader, HTTP_PORT: port });
   await eventually(async () => expect((await fetch(`http://localhost:${port}/readyz`)).status).toBe(200), 60_000);
+  const put = { method: "PUT", headers: { key }, body: '{"query":"*"}' };
+  expect((await fetch(`http://localhost:${port}/v3/feeds/all`, put)).status).toBe(201);
+  expect((await fetch(`http://localhost:${port}/v3/feeds/all.txt`, { headers: { key } })).status).toBe(200);
+  const token = { method: "POST", headers: { key }, body: "{}" };
+  expect((await fetch(`http://localhost:${port}/v3/feeds/all/tokens`, token)).status).toBe(201);
+  const guard = { method: "POST", headers: { key }, body: '{"network":"45.0.0.0/8"}' };
+  expect((await fetch(`http://localhost:${port}/v3/guard`, guard)).status).toBe(201);
   expect((await fetch(`http://localhost:${port}/v3/tags`)).status).toBe(200);
   expect((await fetch(`http://localhost:${port}/v3/community/45.0.0.9`)).status).toBe(404);
   expect((await fetch(`http://localhost:${port}/v3/noise/ips/45.0.0.9/timeline`)).status).toBe(200);

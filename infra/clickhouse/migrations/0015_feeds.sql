@@ -70,8 +70,8 @@ CREATE TABLE IF NOT EXISTS feed_refreshes
     is_truncated Bool,
     took_ms      UInt32
 )
-ENGINE = MergeTree
+ENGINE = ReplacingMergeTree
 PARTITION BY toDate(refreshed_at, 'UTC')
-ORDER BY (feed_id, refreshed_at)
+ORDER BY (feed_id, refreshed_at, revision)
 TTL toDateTime(refreshed_at, 'UTC') + toIntervalDay(10)
 SETTINGS ttl_only_drop_parts = 1;

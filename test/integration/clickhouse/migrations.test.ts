@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { TABLES, TRANSIENT_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { OWN_TTL_TABLES, TABLES, TRANSIENT_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { applyRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
@@ -85,7 +85,8 @@ test("the retention is one setting for every table, and setting it again changes
   const ageing = Object.values(TABLES).filter((table) => table.ageing !== undefined).length;
   expect(await applyRetention(client, 400)).toHaveLength(ageing);
   expect(await applyRetention(client, 400)).toEqual([]);
-  const withTtl = (await schemaNow()).filter(({ name, sql }) => / TTL /.test(sql) && !TRANSIENT_TABLES.includes(name));
+  const others = [...TRANSIENT_TABLES, ...OWN_TTL_TABLES];
+  const withTtl = (await schemaNow()).filter(({ name, sql }) => / TTL /.test(sql) && !others.includes(name));
   expect(withTtl).toHaveLength(ageing);
   for (const { name, sql } of withTtl) expect(sql, name).toMatch(/TTL .*toIntervalDay\(400\)/);
 });

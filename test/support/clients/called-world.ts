@@ -1,6 +1,13 @@
+import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
+import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { CVE } from "@noisefloor/query/cves/operations.ts";
+import { EXAMPLE_GUARD } from "@noisefloor/query/feeds/guard/route.ts";
+import { deleteFeed } from "@noisefloor/query/feeds/routes/definitions.ts";
+import { EXAMPLE_TOKEN } from "@noisefloor/query/feeds/routes/tokens.ts";
+import { FEED_NAME } from "@noisefloor/query/feeds/routes/wire-feed.ts";
 import { EXAMPLE_TAG } from "@noisefloor/query/tags/wire-tag.ts";
 import { z } from "zod";
 import { ingestOf } from "../worlds/consuming-world.ts";
@@ -10,8 +17,16 @@ import type { Target } from "./typescript.ts";
 
 const SENSOR_KEY = "key-of-the-settings";
 
+type CalledWorld = Target & {
+  /** Makes again what the examples of deletions delete. */
+  makeExamples(): Promise<void>;
+  close(): Promise<void>;
+};
+
+const WORKSPACE = "called";
+
 /** Intake and query on one port over a real store, in which the description's examples find something. */
-export async function openCalledWorld(now: () => number): Promise<Target & { close(): Promise<void> }> {
+export async function openCalledWorld(now: () => number): Promise<CalledWorld> {
   const world = await createWorld(now);
   await world.addTags([makeTag(EXAMPLE_TAG.slug, "unknown", { id: EXAMPLE_TAG.id, cves: [CVE.example] })]);
   const observed_at = new Date(now() - 60_000).toISOString();
@@ -21,8 +36,8 @@ export async function openCalledWorld(now: () => number): Promise<Target & { clo
     ingest.register(made);
     world.register(made, metrics);
   });
+  const key = await world.addCaller("unlimited", ["community_dataset", "sensors"], WORKSPACE);
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
-  const key = await world.addCaller("unlimited", ["community_dataset", "sensors"]);
   const body = new FormData();
   body.append("file", new Blob(["192.175.48.6"]));
   const uploaded = await fetch(`${url}/v2/analyze/upload`, { method: "POST", headers: { key }, body });
@@ -32,6 +47,19 @@ export async function openCalledWorld(now: () => number): Promise<Target & { clo
     key,
     analysis,
     sensorKey: SENSOR_KEY,
+    async makeExamples() {
+      for (const name of [FEED_NAME.example, deleteFeed.pathParameters.name.example]) {
+        const payload = { query: `tags:${EXAMPLE_TAG.slug}` };
+        await app.inject({ method: "PUT", url: `/v3/feeds/${name}`, headers: { key }, payload });
+      }
+      const feedId = feedIdOf(WORKSPACE, FEED_NAME.example);
+      const token = { id: EXAMPLE_TOKEN.id, feedId, workspaceId: WORKSPACE, label: "", sha256: "", createdAt: now() };
+      await writeFeedTokens(world.client, [token], now());
+      const { id, network, note } = EXAMPLE_GUARD;
+      const guard = { id, workspaceId: WORKSPACE, network, note, createdAt: now(), isDeleted: false };
+      await writeGuardNetwork(world.client, guard, now());
+      await world.refresh();
+    },
     async close() {
       await app.close();
       await ingest.stop();

@@ -21,6 +21,8 @@ export type Call = {
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
   readonly bodyType: string;
+  /** Whether the body of a success is a text, not JSON. */
+  readonly isText: boolean;
 };
 
 const documentSchema = z.object({
@@ -44,7 +46,7 @@ const documentSchema = z.object({
         requestBody: z
           .object({ content: z.record(z.string(), z.object({ example: z.unknown().optional() })) })
           .optional(),
-        responses: z.record(z.string(), z.unknown()),
+        responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.unknown()).default({}) })),
       }),
     ),
   ),
@@ -66,16 +68,19 @@ export function describedInterface(now: number, analysis: string): DescribedInte
     Object.entries(methods).map(([method, { operationId, tags, parameters, requestBody, responses }]): Call => {
       const named = (place: string) => parameters.filter(({ in: at, required }) => at === place && required);
       const [[mediaType, content] = ["", { example: undefined }]] = Object.entries(requestBody?.content ?? {});
+      const status = Object.keys(responses).find((one) => one.startsWith("2")) ?? "";
+      const [answerType = ""] = Object.keys(responses[status]?.content ?? {});
       return {
         id: operationId,
         method,
         path,
         isIntake: tags.includes("Intake"),
-        status: Number(Object.keys(responses).find((status) => status.startsWith("2"))),
+        status: Number(status),
         pathParameters: Object.fromEntries(named("path").map(({ name, example }) => [name, example])),
         query: Object.fromEntries(named("query").map(({ name }) => [name, REQUIRED[name] ?? ""])),
         body: content.example,
         bodyType: mediaType,
+        isText: answerType.startsWith("text/"),
       };
     }),
   );

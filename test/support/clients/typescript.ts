@@ -81,15 +81,17 @@ export const openapiTypescript: Generator = {
   imports: 'import createClient from "openapi-fetch";\nimport type { paths } from "./schema.js";',
   makeClient: (name, url, key) =>
     `const ${name} = createClient<paths>({ baseUrl: ${literal(url)}, headers: { authorization: ${literal(`Bearer ${key}`)} } });`,
-  call: ({ method, path, pathParameters, query, body, bodyType }, client) =>
+  call: ({ method, path, pathParameters, query, body, bodyType, isText }, client) =>
     `${client}.${method.toUpperCase()}(${literal(path)}, ${options({
       params: options({ path: literal(pathParameters), query: literal(query) }),
       body: body === undefined ? undefined : literal(body),
       ...OPENAPI_FETCH_BODIES[bodyType],
+      // It takes every answer for JSON.
+      parseAs: isText ? '"text"' : undefined,
     })})`,
 };
 
-const answerSchema = z.object({ response: z.object({ status: z.int() }), data: z.unknown() });
+const answerSchema = z.object({ response: z.object({ status: z.int() }), data: z.unknown().optional() });
 const moduleSchema = z.object({
   calls: z.record(
     z.string(),

@@ -1,4 +1,10 @@
-import { explainFullDisk, isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
+import {
+  explainFullDisk,
+  explainMissingRight,
+  isOverLimit,
+  isTransient,
+  StoreFullError,
+} from "@noisefloor/clickhouse/client/errors.ts";
 import type { ToHttpError } from "@noisefloor/http/error-handler.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 
@@ -12,6 +18,9 @@ export const storeHttpError: ToHttpError = (error) => {
   }
   if (explainFullDisk(error) !== undefined) {
     return new HttpError(503, "The store cannot accept data right now: send the request again later");
+  }
+  if (explainMissingRight(error) !== undefined) {
+    return new HttpError(503, "The service may not do this in its store: its ClickHouse user lacks a right");
   }
   if (isTransient(error)) {
     return new HttpError(503, "The store cannot be reached at the moment: send the request again later");

@@ -34,11 +34,11 @@ const GUARD_ID: PathParameter = {
   example: "5d1a4f60-3f3f-4f6e-9d5f-5f4c1d1f8a10",
 };
 
-const networkSchema = z.object({ network: z.string(), note: z.string().max(1_000).default("") }).meta({ id: "Guard" });
+const networkSchema = z.object({ network: z.string(), note: z.string().max(1_000).optional() }).meta({ id: "Guard" });
 const guardSchema = z
   .strictObject({ id: uuid, network: z.string(), note: z.string(), created_at: timestamp })
   .meta({ id: "GuardedNetwork" });
-const EXAMPLE_GUARD = {
+export const EXAMPLE_GUARD = {
   id: GUARD_ID.example,
   network: "198.51.100.0/24",
   note: "a partner",
@@ -146,7 +146,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
         id: randomUUID(),
         workspaceId,
         network: `${numberToIpv4(parsed.first)}/${parsed.length}`,
-        note: body.data.note,
+        note: body.data.note ?? "",
         createdAt: now(),
         isDeleted: false,
       };

@@ -32,15 +32,16 @@ const READY_MADE = "The feed is ready-made: it cannot be changed or deleted";
 const BAD_NAME =
   "Invalid parameter: name takes 1 to 63 lower case letters, digits and -, no UUID, not events, and nothing that begins with tag-";
 
+// Generators take a member with a default for one that must be sent.
 const definitionSchema = z
   .object({
     query: z.string().min(1).max(MAX_QUERY_LENGTH),
-    days: z.int().min(0).max(MAX_DAYS).default(0),
-    description: z.string().max(1_000).default(""),
-    limit: z.int().min(1).max(MAX_FEED_ADDRESSES).default(DEFAULT_FEED_ADDRESSES),
-    ttl_hours: z.int().min(1).max(MAX_TTL_HOURS).default(DEFAULT_TTL_HOURS),
-    guard: z.boolean().default(true),
-    enabled: z.boolean().default(true),
+    days: z.int().min(0).max(MAX_DAYS).optional().describe("0 by default."),
+    description: z.string().max(1_000).optional(),
+    limit: z.int().min(1).max(MAX_FEED_ADDRESSES).optional().describe(`${DEFAULT_FEED_ADDRESSES} by default.`),
+    ttl_hours: z.int().min(1).max(MAX_TTL_HOURS).optional().describe(`${DEFAULT_TTL_HOURS} by default.`),
+    guard: z.boolean().optional().describe("true by default, as the next."),
+    enabled: z.boolean().optional(),
   })
   .meta({ id: "FeedDefinition" });
 
@@ -89,7 +90,7 @@ export const putFeed = defineOperation({
   body: {
     description: "What is left out gets its default.",
     schema: definitionSchema,
-    example: { query: "tags:mirai" },
+    example: { query: "NOT classification:benign last_seen:1d" },
   },
   success: { status: 200, description: "The feed was replaced.", schema: feedSchema, example: EXAMPLE_FEED },
   errorResponses: {
@@ -107,7 +108,7 @@ export const deleteFeed = defineOperation({
   method: "DELETE",
   path: "/v3/feeds/{name}",
   summary: "Deletes a feed and revokes its tokens",
-  pathParameters: { name: FEED_NAME },
+  pathParameters: { name: { ...FEED_NAME, example: "ftp-bruteforce" } },
   queryParameters: [],
   success: { status: 204, description: "The feed is deleted.", ...NOTHING },
   errorResponses: {
@@ -156,7 +157,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       if (!isFeedName(name) || isReadyMadeName(name)) throw new HttpError(400, BAD_NAME);
       const body = definitionSchema.safeParse(request.body);
       if (!body.success) throw wrongDefinition(body.error);
-      const { query, days, description, limit, ttl_hours, guard, enabled } = body.data;
+      const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
+      const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, enabled = true } = body.data;
       await compileAsked({ caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] }, deps);
       const known = feeds.find(workspaceId, name);
       if (known === undefined && feeds.ofWorkspace(workspaceId).length >= MAX_FEEDS) throw new HttpError(409, TOO_MANY);

@@ -19,11 +19,11 @@ const TOO_MANY = `A feed has at most ${MAX_TOKENS} tokens: revoke one that is no
 const TOKEN_NOT_FOUND = "Token not found";
 const BAD_BODY = 'The request body must be {"label": "..."} with a label of at most 200 characters';
 
-const labelSchema = z.object({ label: z.string().max(200).default("") }).meta({ id: "FeedTokenLabel" });
+const labelSchema = z.object({ label: z.string().max(200).optional() }).meta({ id: "FeedTokenLabel" });
 const tokenSchema = z
   .strictObject({ id: z.string(), label: z.string(), created_at: timestamp })
   .meta({ id: "FeedToken" });
-const EXAMPLE_TOKEN = {
+export const EXAMPLE_TOKEN = {
   id: "0b7a4f60-3f3f-4f6e-9d5f-5f4c1d1f8a10",
   label: "edge firewall",
   created_at: "2026-11-20T12:00:00Z",
@@ -120,7 +120,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
       if (cache.tokensOf(feed.id).length >= MAX_TOKENS) throw new HttpError(409, TOO_MANY);
       const token = `nff_${randomBytes(32).toString("base64url")}`;
       const { workspaceId } = feed;
-      const made = { id: randomUUID(), feedId: feed.id, workspaceId, label: body.data.label, createdAt: now() };
+      const made = { id: randomUUID(), feedId: feed.id, workspaceId, label: body.data.label ?? "", createdAt: now() };
       await writeFeedTokens(client, [{ ...made, sha256: hashKey(token) }], now());
       await cache.refresh();
       return {
