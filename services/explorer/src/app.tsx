@@ -1,6 +1,7 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AddressPage } from "./pages/address/address-page.tsx";
 import { AddressesPage } from "./pages/addresses/addresses-page.tsx";
+import { ComparePage } from "./pages/compare/compare-page.tsx";
 import { FeedPage } from "./pages/feed/feed-page.tsx";
 import { FeedsPage } from "./pages/feeds/feeds-page.tsx";
 import { NetworkPage } from "./pages/network/network-page.tsx";
@@ -28,6 +29,7 @@ export function App() {
           <Route path={`${BASE}/asns/:asn`} component={NetworkOfAsnPage} />
           <Route path={`${BASE}/countries/:country`} component={CountryPage} />
           <Route path={`${BASE}/search`} component={SearchPage} />
+          <Route path={`${BASE}/compare`} component={ComparePage} />
           <Route path={`${BASE}/feeds`} component={FeedsPage} />
           <Route path={`${BASE}/feeds/:name`} component={FeedPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />

@@ -20,6 +20,7 @@ const PAGES = {
   "/asns/:asn": "asnPage",
   "/countries/:country": "countryPage",
   "/addresses": "addressesPage",
+  "/compare": "comparePage",
   "/feeds": "feedsPage",
   "/feeds/:name": "feedPage",
   "/networks/:ip/:length": "networkPage",

@@ -135,6 +135,36 @@ test("values on every page lead to the search for them, which finds what the pag
   expect(faults).toEqual([]);
 });
 
+test("two searches stand in one chart, with the numbers of the API for each hour", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/search?query=tags%3Ascanner");
+  await page.getByRole("link", { name: "Over time, beside another search" }).click();
+  await page.getByRole("combobox", { name: "Compared with" }).fill("tags:worm");
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.locator(".legend li", { hasText: "tags:worm" }).waitFor();
+  await settled();
+  await page.getByText("The same in numbers").click();
+  const rows = await page
+    .locator("table tbody tr")
+    .evaluateAll((all) =>
+      all.map((row) =>
+        [...row.querySelectorAll("td")].slice(2).map((cell) => Number(cell.textContent?.replace(/,/g, ""))),
+      ),
+    );
+  const [from = ""] = await page.locator("table tbody td.when").allTextContents();
+  const start = `${from.replace(" ", "T")}:00Z`;
+  const countsOf = async (query: string): Promise<readonly number[]> => {
+    const parameters = new URLSearchParams({ query, interval: "hour", start });
+    const { body } = await shown.world.get(`/v3/gnql/timeseries/stats?${parameters}`, { key: shown.key });
+    return Object(body).data.map((bucket: { readonly count: number }) => bucket.count);
+  };
+  const [scanners, worms] = [await countsOf("tags:scanner"), await countsOf("tags:worm")];
+  expect(rows).toEqual(scanners.map((scanner, hour) => [scanner, worms[hour]]));
+  expect(Math.max(...scanners)).toBeGreaterThan(Math.max(...worms));
+  await expectAccessible(ours, "/compare");
+  expect(faults).toEqual([]);
+});
+
 test("without a key nothing is listed before it is asked for, as each address is a lookup", async () => {
   const window = await openExplorer(browser, shown.url);
   await window.open("/search?query=tags%3Aworm");

@@ -28,6 +28,7 @@ import type { getTagSummary } from "@noisefloor/query/summary/route.ts";
 import type { listTags } from "@noisefloor/query/tags/route.ts";
 import type { getTagRule } from "@noisefloor/query/tags/rule.ts";
 import type { getTimeline } from "@noisefloor/query/timeline/route.ts";
+import type { timeseriesStats } from "@noisefloor/query/timeseries/operations.ts";
 
 type Schema = { readonly _zod: { readonly output: unknown } };
 type AnswerOf<Operation extends { readonly success: { readonly schema: Schema } }> =
@@ -53,6 +54,7 @@ export type QueryValidation = AnswerOf<typeof validateQuery>;
 export type SearchPage = Omit<AnswerOf<typeof searchMetadata>, "data"> & {
   readonly data: readonly (typeof rowSchema)["_zod"]["output"][];
 };
+export type TimeseriesStats = AnswerOf<typeof timeseriesStats>;
 export type SearchStats = AnswerOf<typeof searchStats>;
 
 export type TagList = AnswerOf<typeof listTags>;

@@ -25,6 +25,7 @@ import type {
   TagSummary,
   Timeline,
   TimelineField,
+  TimeseriesStats,
 } from "./operations.ts";
 
 /** A call of the API, with the type of its answer. */
@@ -78,6 +79,10 @@ export const searchMetadataOf = (query: string, days: string, size: number, scro
   question<SearchPage>("/v3/gnql/metadata", { query, days, size, scroll });
 export const searchStatsOf = (query: string, days: string, count: number) =>
   question<SearchStats>("/v3/gnql/stats", { query, days, count });
+
+/** @param start RFC 3339. */
+export const timeseriesOf = (query: string, interval: "hour" | "day", start: string) =>
+  question<TimeseriesStats>("/v3/gnql/timeseries/stats", { query, interval, start });
 
 export const allTags = () => question<TagList>("/v3/tags");
 export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });

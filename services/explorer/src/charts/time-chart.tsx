@@ -14,8 +14,9 @@ export type TimeChartProps = {
   /** The starts of the buckets, and the end of the last one, in seconds since 1970 UTC. */
   readonly starts: readonly number[];
   readonly end: number;
-  /** Stacked, the first at the bottom. */
   readonly series: readonly Series[];
+  /** Bars on top of each other, the first at the bottom; otherwise lines, whose values can be compared. */
+  readonly isStacked?: boolean;
   /** Called with the number of the bucket that was clicked. */
   readonly onPick?: (bucket: number) => void;
 };
@@ -23,19 +24,19 @@ export type TimeChartProps = {
 const HEIGHT = 220;
 
 /** Bars over time. Dragging zooms, a double click shows everything again. */
-export function TimeChart({ label, starts, end, series, onPick }: TimeChartProps) {
+export function TimeChart({ label, starts, end, series, isStacked = true, onPick }: TimeChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const pick = useRef(onPick);
   pick.current = onPick;
   useEffect(() => {
     const target = element.current;
     if (target === null || starts.length === 0) return undefined;
-    const stacked = stack(series);
+    const stacked = isStacked ? stack(series) : series.map((one) => ({ series: one, heights: one.values }));
     const edges = [...starts, end];
     // The end of the last bucket has no value of its own: with it, the chart is as wide as its buckets.
-    const data = [edges, ...stacked.map(({ heights }) => [...heights, 0])];
+    const data = [edges, ...stacked.map(({ heights }) => [...heights, isStacked ? 0 : (heights.at(-1) ?? 0)])];
     const drawn = stacked.map((one) => one.series);
-    const options = toOptions({ edges, series, drawn, width: target.clientWidth });
+    const options = toOptions({ edges, series, drawn, isStacked, width: target.clientWidth });
     const chart = new uPlot(options, toData(data), target);
     const click = () => {
       const { left = -1 } = chart.cursor;
@@ -53,11 +54,12 @@ export function TimeChart({ label, starts, end, series, onPick }: TimeChartProps
       resized.disconnect();
       chart.destroy();
     };
-  }, [starts, end, series]);
+  }, [starts, end, series, isStacked]);
   return <div ref={element} class={`chart${onPick === undefined ? "" : " pickable"}`} role="img" aria-label={label} />;
 }
 
 type Shown = Pick<TimeChartProps, "series"> & {
+  readonly isStacked: boolean;
   /** The starts of the buckets, and the end of the last one. */
   readonly edges: readonly number[];
   /** The series in the order in which they are drawn, which is that of the data. */
@@ -65,7 +67,7 @@ type Shown = Pick<TimeChartProps, "series"> & {
   readonly width: number;
 };
 
-function toOptions({ edges, series, drawn, width }: Shown): uPlot.Options {
+function toOptions({ edges, series, drawn, isStacked, width }: Shown): uPlot.Options {
   const axis: uPlot.Axis = {
     stroke: () => colorOf("text"),
     grid: { stroke: () => colorOf("line"), width: 1 },
@@ -95,16 +97,20 @@ function toOptions({ edges, series, drawn, width }: Shown): uPlot.Options {
       {},
       ...drawn.map(({ label, color }) => ({
         label,
-        fill: () => colorOf(color),
         stroke: () => colorOf(color),
-        width: 0,
         points: { show: false },
-        paths: bucketBars(edges),
+        ...(isStacked
+          ? { fill: () => colorOf(color), width: 0, paths: bucketBars(edges) }
+          : { width: LINE_WIDTH, paths: bucketSteps }),
       })),
     ].map((one) => ({ ...one })),
     plugins: [tooltip({ edges, series })],
   };
 }
+
+const LINE_WIDTH = 2;
+/** Level from the start of a bucket to its end. */
+const bucketSteps = uPlot.paths.stepped?.({ align: 1 });
 
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 

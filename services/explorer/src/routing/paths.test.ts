@@ -18,6 +18,7 @@ test("links to pages stay in the explorer, links to files and the API's descript
     "/networks/45.0.0.0/24?limit=100",
     "/asns/AS64500?days=7",
     "/countries/DE",
+    "/compare?query=port%3A22&with=port%3A23",
     "/feeds?query=port%3A22",
     "/feeds/web-scanners",
     "/plans",

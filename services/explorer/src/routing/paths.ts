@@ -24,9 +24,11 @@ export const cvePath = (cve: string) => pagePath("/tags", { cve });
 /** @param days empty for all that is stored. */
 export const searchPath = (query: string, days = "") => pagePath("/search", { query, days });
 
+/** @param other empty for the first search alone. @param days empty for the default. */
+export const comparePath = (query: string, other = "", days = "") => pagePath("/compare", { query, with: other, days });
 export const feedPath = (name: string) => pagePath(`/feeds/${encodeURIComponent(name)}`);
 
 /** The links that the pages open themselves; the browser loads all others. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
 );

@@ -3,7 +3,7 @@ import { searchStatsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
-import { searchPath } from "../../routing/paths.ts";
+import { comparePath, searchPath } from "../../routing/paths.ts";
 import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { plural } from "../../text/format.ts";
@@ -57,6 +57,9 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
     <>
       <p data-matches>
         <strong>{plural(count, "address", "addresses")}</strong> {count === 1 ? "matches" : "match"}.
+      </p>
+      <p>
+        <a href={comparePath(query)}>Over time, beside another search</a>
       </p>
       {adjusted === "" ? null : (
         <p class="notice">

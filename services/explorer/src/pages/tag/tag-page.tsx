@@ -2,8 +2,8 @@ import { useRoute } from "preact-iso";
 import type { Tag } from "../../api/operations.ts";
 import { tagBySlug } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { pagePath, tagPath } from "../../routing/paths.ts";
-import { SearchLink, ValueLink } from "../../search/value-search.tsx";
+import { comparePath, pagePath, tagPath } from "../../routing/paths.ts";
+import { conditionOn, SearchLink, ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -48,7 +48,8 @@ function Details({ tag }: { readonly tag: Tag }) {
       <p class="verdict">
         <Badge verdict={tag.intention} isLarge /> <Hostile text={tag.category} />
         {tag.recommend_block ? ", blocking its addresses is recommended" : ""} ·{" "}
-        <SearchLink field="tags" value={tag.slug} />
+        <SearchLink field="tags" value={tag.slug} /> ·{" "}
+        <a href={comparePath(conditionOn("tags", tag.slug))}>Compare over time</a>
       </p>
       <Activity tag={tag} />
       <Meaning tag={tag} />
