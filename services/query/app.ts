@@ -21,6 +21,7 @@ import type { FeedsService } from "./feeds/feeds.ts";
 import { limitTokens } from "./feeds/routes/readers.ts";
 import { FEED_OPERATIONS, registerFeeds } from "./feeds/routes/register.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
+import { legacySearch, registerLegacySearch } from "./legacy/search-route.ts";
 import { getNetwork } from "./network/operation.ts";
 import { registerNetwork } from "./network/route.ts";
 import { NOISE_OPERATIONS } from "./noise/operations.ts";
@@ -32,7 +33,7 @@ import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
 import { SEARCH_OPERATIONS } from "./search/operations.ts";
 import { registerSearch } from "./search/route.ts";
-import { registerSearchStats, searchStats } from "./search/stats.ts";
+import { earlierSearchStats, registerSearchStats, searchStats } from "./search/stats.ts";
 import { registerValidateQuery, validateQuery } from "./search/validate.ts";
 import { listSensors } from "./sensors/operation.ts";
 import { registerSensors } from "./sensors/route.ts";
@@ -97,6 +98,8 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   listSensors,
   getPlans,
   ...LEGACY_OPERATIONS,
+  legacySearch,
+  earlierSearchStats,
   ...ANALYZE_OPERATIONS,
 ];
 
@@ -129,6 +132,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerSearch(app, searchDeps);
   registerSearchStats(app, searchDeps);
   registerTimeseries(app, searchDeps);
+  registerLegacySearch(app, searchDeps);
   registerValidateQuery(app, { catalogue, authenticate, now });
   registerTagActivity(app, {
     ...lookupDeps,

@@ -90,7 +90,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
   );
 }
 
-async function* onlySeen(
+export async function* onlySeen(
   contexts: AsyncIterable<readonly [ip: string, context: AddressContext]>,
   catalogue: TagCatalogue,
 ): AsyncGenerator<SeenAddress> {

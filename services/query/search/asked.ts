@@ -70,7 +70,7 @@ export type AskedSearch = Omit<AskedQuery, "resolved" | "isOwnSensorsOnly" | "no
   readonly compileWith: (more: SetQuery) => CompiledSearch;
 };
 
-type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
+export type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
 
 /** @throws HttpError 400 with every error of the query and its place. */
 export async function readAskedQuery(request: SearchRequest, deps: AskedDeps): Promise<AskedQuery> {

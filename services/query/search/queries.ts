@@ -5,9 +5,12 @@ import { numberColumn } from "../activity/queries.ts";
 import { allRows } from "../all-rows.ts";
 import { inScopes, scopesParam } from "../scope-sql.ts";
 import type { CompiledSearch } from "../search-sets/compile.ts";
+import type { AskedSearch } from "./asked.ts";
 
 /** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
 export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
+
+export const paramsOf = ({ compiled, scopes, from }: AskedSearch) => ({ ...compiled.params, scopes, from });
 
 /** The numbers of a search, and the first `limit` addresses from the number `first` on. Small bitmaps are unordered. */
 export const searchPage = ({ sql }: CompiledSearch) =>

@@ -13,9 +13,9 @@ import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { type AskedSearch, readSearch, searchCost } from "./asked.ts";
 import { csvLines } from "./csv.ts";
 import { EXCLUDE, withoutMembers } from "./exclude.ts";
-import { countSearch, FORMAT, QUICK, SCROLL, SIZE, search, searchIps, searchMetadata } from "./operations.ts";
-import { searchAll, searchCount, searchPage } from "./queries.ts";
-import { digestOf, readScroll, writeScroll } from "./scroll.ts";
+import { countSearch, FORMAT, QUICK, SCROLL, search, searchIps, searchMetadata } from "./operations.ts";
+import { paramsOf, searchAll, searchCount } from "./queries.ts";
+import { readPage } from "./read-page.ts";
 
 export type SearchDeps = SummaryDeps & {
   readonly catalogue: TagCatalogue;
@@ -29,8 +29,6 @@ export function describeAsked({ query, adjustedQuery, isCut }: AskedSearch, isLe
   if (isAdjusted) reply.code(206);
   return { query, adjusted_query: isAdjusted ? adjustedQuery : "" };
 }
-
-export const paramsOf = ({ compiled, scopes, from }: AskedSearch) => ({ ...compiled.params, scopes, from });
 
 type Counted = { readonly count: number; readonly matching: number };
 
@@ -89,34 +87,21 @@ function pages(
   always: ReadonlySet<string>,
 ): OperationHandler<Pages["path"], Pages["success"]["schema"]> {
   return async (request, reply, deadline, toJsonArray, toMediaBody) => {
-    const asked = await readSearch(request, deps);
-    const { caller, query, days, scopes } = asked;
     const isCsv = readParameter(request.query, FORMAT) === "csv";
-    const size = readParameter(request.query, SIZE);
     const quick = readParameter(request.query, QUICK);
     const excluded = new Set([...always, ...readParameter(request.query, EXCLUDE)]);
-    const labels = request.query.workspace_labels ?? "";
-    const digest = digestOf({ query, days, size, quick, excluded: [...excluded].sort(), labels });
-    const scroll = readParameter(request.query, SCROLL);
-    if (isCsv && scroll !== undefined) throw new HttpError(400, "Invalid parameter: scroll is for format=json alone");
-    const first = readScroll(scroll, digest, deps.now());
+    if (isCsv && readParameter(request.query, SCROLL) !== undefined) {
+      throw new HttpError(400, "Invalid parameter: scroll is for format=json alone");
+    }
     const { signal } = deadline;
-
-    const readPage = async () => {
-      if (scopes.length === 0) return { count: 0, matching: 0, addresses: [] };
-      const page = searchPage(asked.compiled);
-      // One more than the page has, which says whether another page follows.
-      return onlyRow(page, await deps.read(page, { ...paramsOf(asked), first, limit: size + 1 }, signal));
-    };
-    const { count, matching, addresses } = await app.admission.run(request, searchCost(asked), signal, readPage);
-    const ips = addresses.slice(0, size).map(numberToIpv4);
-    const next = addresses[size];
-    const isAdjusted = matching > count;
+    const page = await readPage(app, request, { quick, excluded: [...excluded].sort() }, deps, signal);
+    const { asked, ips, count, isLess, scroll } = page;
+    const { caller } = asked;
     if (isCsv) {
       return deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
         app.admission.run(request, bulkCost(ips.length, false), signal, async () => {
           const lines = await toMediaBody("text/csv; charset=utf-8", csvLines(ips, asked, deps, signal));
-          describeAsked(asked, isAdjusted, reply.header("search-count", count));
+          describeAsked(asked, isLess, reply.header("search-count", count));
           return lines;
         }),
       );
@@ -132,10 +117,10 @@ function pages(
       request_metadata: {
         ...REQUEST_METADATA,
         message: "" as const,
-        ...describeAsked(asked, isAdjusted, reply),
+        ...describeAsked(asked, isLess, reply),
         count,
-        scroll: next === undefined ? "" : writeScroll(next, digest, deps.now()),
-        complete: next === undefined,
+        scroll,
+        complete: scroll === "",
       },
       data,
     };

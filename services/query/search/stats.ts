@@ -11,8 +11,8 @@ import { actors, classified } from "../search-sets/resolve-query.ts";
 import { classification, count, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
-import { searchCount } from "./queries.ts";
-import { describeAsked, paramsOf, type SearchDeps } from "./route.ts";
+import { paramsOf, searchCount } from "./queries.ts";
+import { describeAsked, type SearchDeps } from "./route.ts";
 import { type CountedBy, countByValue } from "./stats-queries.ts";
 
 const MAX_ENTRIES = 10_000;
@@ -90,8 +90,24 @@ const mostFirst = <T extends Entry>(entries: readonly T[], limit: number): T[] =
     .sort((one, other) => other.count - one.count || (one.name < other.name ? -1 : 1))
     .slice(0, limit);
 
+/** The same under the path of the earlier version. */
+export const earlierSearchStats = defineOperation({
+  ...searchStats,
+  id: "legacyStatsGNQL",
+  group: "Earlier version",
+  path: "/v2/experimental/gnql/stats",
+});
+
 export function registerSearchStats(app: FastifyInstance, deps: SearchDeps): void {
-  registerOperation(app, searchStats, async (request, reply, { signal }) => {
+  for (const operation of [searchStats, earlierSearchStats]) registerStats(app, operation, deps);
+}
+
+function registerStats(
+  app: FastifyInstance,
+  operation: typeof searchStats | typeof earlierSearchStats,
+  deps: SearchDeps,
+): void {
+  registerOperation(app, operation, async (request, reply, { signal }) => {
     const asked = await readSearch(request, deps);
     const limit = readParameter(request.query, ENTRIES);
     const found = await app.admission.run(request, 2 * searchCost(asked), signal, () =>

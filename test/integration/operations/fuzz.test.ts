@@ -28,6 +28,7 @@ const BATCHES: Readonly<Record<string, number>> = {
   getTagActivity: 70,
   queryGNQL: 60,
   queryMetadataGNQL: 60,
+  legacyQueryGNQL: 60,
   postObservations: 75,
   listTags: 140,
   ping: 140,

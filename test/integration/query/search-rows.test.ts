@@ -79,3 +79,22 @@ test("as CSV a page has a line an address, of the same addresses and values as t
   expect((await get("", { query: "*", scroll: "x" })).statusCode).toBe(400);
   expect((await get("", { query: "*)" })).json()).toMatchObject({ errors: [{ position: 1 }] });
 });
+
+test("the paths of the earlier version list the same addresses in the flat form, and have the same statistics", async () => {
+  const query = "ip:45.0.0.0/24 tags:mirai";
+  const read = async (path: string, parameters: Record<string, string>) => {
+    const { status, body } = await world.get(`/v2/experimental/gnql${path}?${new URLSearchParams(parameters)}`);
+    expect(status).toBe(200);
+    return Object(body);
+  };
+  const first = await read("", { query, size: "2" });
+  expect(first).toMatchObject({ complete: false, count: 3, message: "ok", query, adjusted_query: "" });
+  const last = await read("", { query, size: "2", scroll: first.scroll });
+  expect(last).toMatchObject({ complete: true, count: 3 });
+  // A client takes any `scroll` for that of a further page.
+  expect(last).not.toHaveProperty("scroll");
+  const ips = ["45.0.0.1", "45.0.0.2", "45.0.0.3"];
+  const flat = await Promise.all(ips.map(async (ip) => (await world.get(`/v2/noise/context/${ip}`)).body));
+  expect([...first.data, ...last.data]).toEqual(flat);
+  expect(await read("/stats", { query })).toEqual((await ask("/stats", { query })).body);
+});
