@@ -188,8 +188,8 @@ const agreement = defineQuery({
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT source_ip, dataset, workspace_id, CAST(tag_id, 'UUID'), max(last_seen) FROM scope_tags GROUP BY ALL))
       = (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT source_ip, dataset, workspace_id, arrayJoin(tags) AS tag_id, max(observed_at) FROM observations
-          WHERE dataset != 'global' GROUP BY ALL)) AS scoped,
+        (SELECT source_ip, dataset, workspace_id, arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG_ID}'))) AS tag_id,
+          max(observed_at) FROM observations GROUP BY ALL)) AS scoped,
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT source_ip, dataset, workspace_id, value, max(last_seen) FROM address_values
           WHERE field = 'path' GROUP BY ALL))

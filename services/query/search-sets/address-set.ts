@@ -1,8 +1,8 @@
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
 
-/** Fields of the table `address_values`, but for ports. */
-export type ValueField = "path" | "user_agent" | "host" | "ja3" | "ja4" | "hassh" | "rdns";
+/** Fields of the table `address_values`, but for ports. Countries are codes. */
+export type ValueField = "path" | "user_agent" | "host" | "ja3" | "ja4" | "hassh" | "rdns" | "country";
 
 /** Fields of few values each, which are read from the observations. */
 export type ObservedField = "method" | "region" | "city" | "sensor";
@@ -20,8 +20,6 @@ export type AddressSet =
   | { readonly type: "port"; readonly first: number; readonly last: number; readonly protocol?: TextMatch }
   | { readonly type: "asn"; readonly first: number; readonly last: number }
   | { readonly type: "organization"; readonly match: SetMatch }
-  /** Codes as they are stored. */
-  | { readonly type: "country"; readonly codes: readonly string[] | "any" }
   | { readonly type: "address"; readonly first: number; readonly last: number }
   /** In the networks of lists, or of all lists of the kind. */
   | { readonly type: "listed"; readonly kind: NetworkKind; readonly lists: readonly string[] | "any" }

@@ -38,3 +38,18 @@ test("what no address can match reads only which addresses were seen", () => {
   expect(compile("metadata.os:linux port:22").sets).toEqual([{ type: "seen" }]);
   expect(compile("bot:false").sets).toEqual([{ type: "seen" }]);
 });
+
+test.each([
+  ["addresses", (number: number) => `ip:9.9.${number >> 8}.${number & 255}`],
+  ["ports", (number: number) => `port:>${number}`],
+  ["words", (number: number) => `${number}x`],
+  ["words of a field", (number: number) => `rdns:${number}`],
+  ["times", (number: number) => `last_seen:${number}m`],
+  ["observed values", (number: number) => `city:${number}`],
+  ["numbers", (number: number) => `asn:${number}`],
+])("500 conditions on %s are few SELECTs, and less SQL than the server takes", (_, condition) => {
+  const { sql, sets } = compile(Array.from({ length: 500 }, (_, index) => condition(index + 1)).join(" "));
+  expect(sets.length).toBeGreaterThanOrEqual(500);
+  expect(Buffer.byteLength(sql)).toBeLessThan(2 ** 17 / 2);
+  expect(sql.split("UNION ALL").length).toBeLessThan(5);
+});

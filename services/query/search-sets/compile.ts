@@ -1,5 +1,6 @@
 import type { AddressSet, SetQuery } from "./address-set.ts";
-import { setSql } from "./set-sql.ts";
+import { readSetsSql } from "./read-sets.ts";
+import { setSource } from "./set-sql.ts";
 
 export type CompileOptions = {
   readonly scopes: number;
@@ -34,19 +35,15 @@ export function compileSearch(query: SetQuery, { reach, ...options }: CompileOpt
   const bitmapOf = (set: AddressSet) => {
     const key = JSON.stringify(set);
     const known = indexes.get(key);
-    if (known !== undefined) return `set${known}`;
+    if (known !== undefined) return `sets[${known}]`;
     indexes.set(key, sets.length);
-    return `set${sets.push(set) - 1}`;
+    return `sets[${sets.push(set) - 1}]`;
   };
   const matching = toBitmap(mergeTexts(query), bitmapOf);
   const inReach = reach === undefined ? "matching" : `bitmapAnd(matching, ${bitmapOf({ type: "seen", after: reach })})`;
-  const selects = sets.map(
-    (set, index) =>
-      `SELECT ${index} AS number, groupBitmapState(ip) AS addresses FROM (${setSql(set, { ...options, bind })})`,
-  );
-  const columns = sets.map((_, index) => `groupBitmapMergeStateIf(addresses, number = ${index}) AS set${index}`);
+  const addresses = readSetsSql(sets.map((set) => setSource(set, { ...options, bind })));
   const sql = `SELECT ${matching} AS matching, ${inReach} AS found
-    FROM (SELECT ${columns.join(", ")} FROM (${selects.join(" UNION ALL ")}))`;
+    FROM (SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${addresses}))`;
   return { sql, params, sets };
 }
 
@@ -108,8 +105,6 @@ function mergeKey(set: AddressSet): string | undefined {
       return set.match.type === "in" ? `${set.type} ${set.field}` : undefined;
     case "organization":
       return set.match.type === "in" ? set.type : undefined;
-    case "country":
-      return set.codes === "any" ? undefined : set.type;
     case "tagged":
       return set.after === undefined ? set.type : undefined;
     default:
@@ -119,9 +114,6 @@ function mergeKey(set: AddressSet): string | undefined {
 
 function mergeSets(one: AddressSet, other: AddressSet): AddressSet {
   if (one.type === "tagged" && other.type === "tagged") return { ...one, ids: distinct(one.ids, other.ids) };
-  if (one.type === "country" && other.type === "country" && one.codes !== "any" && other.codes !== "any") {
-    return { ...one, codes: distinct(one.codes, other.codes) };
-  }
   if ("match" in one && "match" in other && one.match.type === "in" && other.match.type === "in") {
     return { ...one, match: { type: "in", texts: distinct(one.match.texts, other.match.texts) } };
   }

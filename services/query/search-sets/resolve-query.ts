@@ -243,9 +243,11 @@ const COUNTRY_CODES = ALPHABET.flatMap((first) => ALPHABET.map((second) => first
 
 /** @param hasNames whether the English names count as well as the codes. */
 function countries(match: TextMatch, hasNames: boolean): SetQuery {
-  if (match.type === "exists") return set({ type: "country", codes: "any" });
+  if (match.type === "exists") return set({ type: "value", field: "country", match });
   const codes = COUNTRY_CODES.filter(
     (code) => matchesText(match, code) || (hasNames && matchesText(match, countryName(code))),
   );
-  return codes.length === 0 ? NONE : set({ type: "country", codes });
+  if (codes.length === 0) return NONE;
+  const texts = codes.map((code) => code.toLowerCase());
+  return set({ type: "value", field: "country", match: { type: "in", texts } });
 }

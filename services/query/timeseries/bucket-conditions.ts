@@ -1,5 +1,5 @@
 import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
-import { type SetContext, setSql } from "../search-sets/set-sql.ts";
+import { type SetContext, setSource } from "../search-sets/set-sql.ts";
 import { textSql } from "../search-sets/text-sql.ts";
 
 /** A search whose conditions are about the observations of one address in one bucket of time. */
@@ -29,7 +29,10 @@ export function compileForBuckets(query: SetQuery, context: Omit<SetContext, "bi
   };
   const addCondition = (set: AddressSet) => {
     // What the address alone decides needs no observation.
-    if (set.type === "listed") return `ip IN (${setSql(set, { ...context, bind })})`;
+    if (set.type === "listed") {
+      const { source, condition } = setSource(set, { ...context, bind });
+      return `ip IN (SELECT toUInt32(source_ip) FROM (${source}) WHERE ${condition})`;
+    }
     return `set${columns.push(`${columnSql(set, { ...context, bind })} AS set${columns.length}`) - 1}`;
   };
   return { matches: toSql(query, conditionOf), columns, params };
@@ -57,6 +60,7 @@ const COLUMNS = {
   ja4: "tls_ja4",
   hassh: "ssh_hassh",
   rdns: "rdns",
+  country: "country",
   method: "http_method",
   region: "region",
   city: "city",
@@ -94,8 +98,6 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSe
       return any(between("asn", "UInt32", set));
     case "organization":
       return any(text("organization", set.match));
-    case "country":
-      return any(set.codes === "any" ? "country != ''" : `country IN ${bind("Array(String)", set.codes)}`);
     case "address":
       return any(between("toUInt32(source_ip)", "UInt32", set));
     case "observed":

@@ -76,7 +76,8 @@ test.each([
   async (_, at) => {
     const last = EVENTS.length - 60;
     const { world, key, newSchemas } = await openEarlier(at(), EVENTS.slice(0, last));
-    const before = await storeContents(world.client);
+    // A migration fills this one with the rows of the global dataset.
+    const { scope_tags: _filled, ...before } = await storeContents(world.client);
     const { settings } = commandOver(world);
     await expect(openPreparedStore(settings)).rejects.toThrow(
       /migration tags has not been applied: run "noisefloor migr/,
@@ -93,8 +94,9 @@ test.each([
     const fresh = await openWorld(at());
     await fresh.addTags(TAGS);
     await fresh.store(EVENTS.map(toWire));
-    const valuesIn = (one: World) => contentOf(one.client, "address_values");
-    expect(await valuesIn(world)).toEqual(await valuesIn(fresh));
+    for (const table of ["address_values", "scope_tags"]) {
+      expect(await contentOf(world.client, table)).toEqual(await contentOf(fresh.client, table));
+    }
     await assertAsOracle(world, key);
   },
   120_000,

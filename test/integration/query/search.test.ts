@@ -45,6 +45,26 @@ test("conditions are about all that is stored of an address, with days about the
   expect(await count("tags:mirai", { days: "7" })).toMatchObject({ count: 2 });
 });
 
+test("500 different conditions of any fields are one search", async () => {
+  const kinds = [
+    (number: number) => `port:${1_000 + number}`,
+    (number: number) => `port:>${60_000 + number}`,
+    (number: number) => `path:/${number}`,
+    (number: number) => `path:*/${number}`,
+    (number: number) => `useragent:a${number}`,
+    (number: number) => `asn:${number}`,
+    (number: number) => `ja4:${number}`,
+    (number: number) => `city:a${number}`,
+    (number: number) => `ip:9.9.9.${number % 256}`,
+    (number: number) => `(hassh:${number} rdns:${number})`,
+  ];
+  const conditions = Array.from({ length: 450 }, (_, index) => kinds[index % kinds.length]?.(index + 1) ?? "");
+  const count = async (query: string) => (await ask("/count", { query })).body;
+  expect(await count(`port:22 OR ${conditions.join(" OR ")}`)).toMatchObject({ count: 1 });
+  expect(await count(`port:23 ${conditions.map((one) => `-${one}`).join(" ")}`)).toMatchObject({ count: 3 });
+  expect(await count(`port:23 ${conditions.join(" ")}`)).toMatchObject({ count: 0 });
+});
+
 test("the rows are those of /v3/ip; members can be left out", async () => {
   const { body } = await ask("", { query: "country:germany" });
   const context = (await world.get("/v3/ip/45.0.0.1")).body;

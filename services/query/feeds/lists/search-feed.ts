@@ -3,7 +3,7 @@ import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import { type AskedDeps, compileAsked } from "../../search/asked.ts";
-import { paramsOf } from "../../search/route.ts";
+import { paramsOf } from "../../search/queries.ts";
 import type { FindGuard } from "../guard/guard.ts";
 import { feedAddresses, newestAddresses, seenOnDays } from "./queries.ts";
 
