@@ -68,7 +68,7 @@ test("a token is shown once, the lines of every consumer read the feed with it, 
     await page.locator("select[name=consumer]").selectOption(consumer);
     const lines = (await page.locator(`[data-recipe="${consumer}"]`).textContent()) ?? "";
     expect(lines).toContain(token);
-    for (const [url] of lines.matchAll(/http:[^'"\s]+/g)) {
+    for (const [url] of lines.matchAll(/http:[^'"\s]+\/v3\/feeds\/[^'"\s]+/g)) {
       expect([consumer, (await fetch(url, { headers: { key: token } })).status]).toEqual([consumer, 200]);
     }
   }
@@ -80,6 +80,21 @@ test("a token is shown once, the lines of every consumer read the feed with it, 
   expect((await fetch(`${shown.url}/v3/feeds/tokens.txt`, { headers: { key: token } })).status).toBe(401);
   expect(faults).toEqual([]);
 });
+
+test.each(["worms", "9-worms-with-a-name-longer-than-ipset-takes"])(
+  "the lines for %s name the sets that its lists fill",
+  async (name) => {
+    await makeFeed(name, "tags:worm");
+    const linesOf = (consumer: string) =>
+      RECIPES.find((one) => one.consumer === consumer)?.lines({ url: shown.url, name, id: "", token: shown.key }) ?? "";
+    const read = async (form: string) =>
+      (await fetch(`${shown.url}/v3/feeds/${name}.${form}`, { headers: { key: shown.key } })).text();
+    const [, nft = ""] = /@(\S+) drop/.exec(linesOf("nftables")) ?? [];
+    expect(await read("nft")).toContain(`add set inet noisefloor ${nft} {`);
+    const [, ipset = ""] = /--match-set (\S+) /.exec(linesOf("ipset")) ?? [];
+    expect(await read("ipset")).toContain(`create ${ipset} hash:ip`);
+  },
+);
 
 test("a guarded network is held back from a feed, and its page says how many left", async () => {
   await makeFeed("guarded", "tags:worm");

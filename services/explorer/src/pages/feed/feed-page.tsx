@@ -41,7 +41,7 @@ function NamedFeed({ name }: { readonly name: string }) {
           <Size feed={data} />
           {data.enabled ? <Changes feed={data} /> : null}
           <Tokens name={data.name} token={token} onCreated={setToken} />
-          <Recipes name={data.name} token={token} />
+          <Recipes id={data.id} name={data.name} token={token} />
           {data.ready_made ? null : <Definition feed={data} onSaved={feed.retry} />}
         </>
       )}

@@ -1,4 +1,5 @@
 import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
+import type { Feed } from "../../api/operations.ts";
 import { BASE } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { Choice } from "../../shell/controls/choice.tsx";
@@ -7,20 +8,19 @@ import { CopyButton } from "../../shell/controls/copy-button.tsx";
 const CONSUMERS = RECIPES.map(({ consumer }) => consumer);
 const PLACEHOLDER = "TOKEN";
 
-type RecipesProps = {
-  readonly name: string;
+type RecipesProps = Pick<Feed, "id" | "name"> & {
   /** Empty: the lines have a placeholder. */
   readonly token: string;
 };
 
 /** The lines to paste into a consumer. */
-export function Recipes({ name, token }: RecipesProps) {
+export function Recipes({ id, name, token }: RecipesProps) {
   const [first = ""] = CONSUMERS;
   const { values, set } = useParameters({ consumer: first });
   const consumer = oneOf(CONSUMERS, values.consumer, first);
   const recipe = RECIPES.find((one) => one.consumer === consumer);
   if (recipe === undefined) return null;
-  const feed = { url: `${location.origin}${BASE}`, name, token: token === "" ? PLACEHOLDER : token };
+  const feed = { url: `${location.origin}${BASE}`, id, name, token: token === "" ? PLACEHOLDER : token };
   const lines = recipe.lines(feed);
   return (
     <section aria-labelledby="recipes">
@@ -34,7 +34,7 @@ export function Recipes({ name, token }: RecipesProps) {
           onChoose={(chosen) => set({ consumer: chosen }, true)}
         />
       </div>
-      <p>Into {recipe.place}.</p>
+      <p>Into {recipe.destination}.</p>
       <pre class="lines" data-recipe={consumer}>
         {lines}
       </pre>
