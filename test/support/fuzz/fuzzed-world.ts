@@ -18,6 +18,7 @@ import { formOf } from "./bodies.ts";
 import { answerChecks, type CheckAnswer, OPERATION_HEADER } from "./check-answer.ts";
 import { describedValues } from "./described-values.ts";
 import { type DescribedOperation, descriptionSchema, type FuzzRequest, operationsOf } from "./drafts.ts";
+import { FEED_MEMBERS, FEED_TEXTS, makeFeeds } from "./fuzzed-feeds.ts";
 import { requestsFor } from "./requests.ts";
 import { wildAddress, wildText } from "./wild-text.ts";
 
@@ -136,6 +137,7 @@ const KNOWN_TEXTS = {
   exclude: fc.constantFrom("tags", "metadata.asn,raw_data", ""),
   start: fc.constantFrom("", "2020-01-01", "2020-01-01T00:30:00+01:00"),
   end: fc.constantFrom("", "2099-01-01", "2099-01-01T00:00:00Z"),
+  ...FEED_TEXTS,
   // A token is of one search alone.
   scroll: fc.constant(""),
 };
@@ -144,6 +146,7 @@ const KNOWN_TEXTS = {
 function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
   const address = fc.oneof(routableAddress, wildAddress, wildText, fc.constantFrom(NOISE, RIOT));
   return {
+    ...FEED_MEMBERS,
     ips: fc.array(address, { minLength: 1, maxLength: 12 }),
     cves: fc.array(fc.oneof(fc.constant("CVE-2024-3094"), wildText), { minLength: 1, maxLength: 5 }),
     source_ip: fc.oneof({ weight: 6, arbitrary: routableAddress }, { weight: 1, arbitrary: wildAddress }),
@@ -157,6 +160,13 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
       { weight: 1, arbitrary: fc.constant(TEAM) },
     ),
   };
+}
+
+async function callerWithFeeds(world: World, now: number): Promise<string> {
+  const key = await world.addCaller("unlimited", ["community_dataset", "sensors"], "feeding");
+  await makeFeeds(world, "feeding", now);
+  await world.refresh();
+  return key;
 }
 
 /** Keys of several plans, with and without the entitlement; of sensors bound to a scope, and of others. */
@@ -178,7 +188,7 @@ async function makeKeys(world: World, sensorKey: string, now: number) {
       "",
       await world.addCaller("community"),
       await world.addCaller("standard", ["community_dataset"]),
-      await world.addCaller("unlimited", ["community_dataset", "sensors"]),
+      await callerWithFeeds(world, now),
       await world.addCaller("a plan that is no longer there"),
     ],
   };

@@ -146,7 +146,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
         id: randomUUID(),
         workspaceId,
         network: `${numberToIpv4(parsed.first)}/${parsed.length}`,
-        note: body.data.note ?? "",
+        note: (body.data.note ?? "").toWellFormed(),
         createdAt: now(),
         isDeleted: false,
       };

@@ -29,6 +29,7 @@ import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, feedSchema, toWireFeed,
 const MAX_FEEDS = 100;
 const TOO_MANY = `A workspace has at most ${MAX_FEEDS} feeds`;
 const READY_MADE = "The feed is ready-made: it cannot be changed or deleted";
+const NO_FEED = 'The request body must be {"query": "..."}';
 const BAD_NAME =
   "Invalid parameter: name takes 1 to 63 lower case letters, digits and -, no UUID, not events, and nothing that begins with tag-";
 
@@ -168,7 +169,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         name,
         query,
         days,
-        description,
+        description: description.toWellFormed(),
         limit,
         ttlHours: ttl_hours,
         isGuarded: guard,
@@ -184,7 +185,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       reply.code(known === undefined ? 201 : 200);
       return toWireFeed(feed, state?.head);
     },
-    { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, "The request body is not a feed")) },
+    { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, NO_FEED)) },
   );
 
   registerOperation(app, deleteFeed, async (request) => {
@@ -199,8 +200,18 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
   });
 }
 
+const TAKES: Readonly<Record<string, string>> = {
+  query: `a query of 1 to ${MAX_QUERY_LENGTH} characters`,
+  days: `a whole number from 0 to ${MAX_DAYS}`,
+  description: "a text of at most 1000 characters",
+  limit: `a whole number from 1 to ${MAX_FEED_ADDRESSES}`,
+  ttl_hours: `a whole number from 1 to ${MAX_TTL_HOURS}`,
+  guard: "true or false",
+  enabled: "true or false",
+};
+
 function wrongDefinition({ issues: [issue] }: z.ZodError): HttpError {
-  const member = issue?.path.join(".") ?? "";
-  const message = issue?.message ?? "not a feed";
-  return new HttpError(400, member === "" ? `The request body: ${message}` : `The request body: ${member}: ${message}`);
+  const member = String(issue?.path[0] ?? "");
+  const takes = TAKES[member];
+  return new HttpError(400, takes === undefined ? NO_FEED : `The request body: ${member} takes ${takes}`);
 }

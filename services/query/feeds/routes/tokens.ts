@@ -120,7 +120,13 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
       if (cache.tokensOf(feed.id).length >= MAX_TOKENS) throw new HttpError(409, TOO_MANY);
       const token = `nff_${randomBytes(32).toString("base64url")}`;
       const { workspaceId } = feed;
-      const made = { id: randomUUID(), feedId: feed.id, workspaceId, label: body.data.label ?? "", createdAt: now() };
+      const made = {
+        id: randomUUID(),
+        feedId: feed.id,
+        workspaceId,
+        label: (body.data.label ?? "").toWellFormed(),
+        createdAt: now(),
+      };
       await writeFeedTokens(client, [{ ...made, sha256: hashKey(token) }], now());
       await cache.refresh();
       return {
