@@ -1,20 +1,9 @@
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import type { ListedAddress } from "../../csv-row.ts";
 import type { FeedItem } from "../feed-content.ts";
 
-/** An address as json and ndjson say it. Its members, in this order, are the columns of csv. */
-export type WireItem = {
-  readonly ip: string;
-  readonly first_seen: string;
-  readonly last_seen: string;
-  readonly classification: string;
-  readonly tags: readonly string[];
-  /** `AS4134`, as everywhere in the interface. */
-  readonly asn: string;
-  readonly organization: string;
-  readonly country: string;
-};
-
-export function toWireItem(item: FeedItem): WireItem {
+/** An address as json and ndjson have it. Its members, in this order, are the columns of csv. */
+export function toWireItem(item: FeedItem): ListedAddress {
   return {
     ip: item.ip,
     first_seen: formatTimestamp(item.firstSeen.getTime()),
