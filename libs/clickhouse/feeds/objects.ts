@@ -140,6 +140,8 @@ export type ObjectPosition = { readonly modifiedAt: number; readonly address: nu
 export type PageOptions = {
   readonly after: ObjectPosition;
   readonly limit: number;
+  /** Without objects that were revoked up to this time, in milliseconds since 1970 UTC: who never had them needs no word. */
+  readonly revokedAfter: number;
   /** Only these UUIDs; all of them when it is empty. */
   readonly ids: readonly string[];
   /** Only versions of these times, in milliseconds since 1970 UTC; all of them when it is empty. */
@@ -151,6 +153,7 @@ const page = defineQuery({
   sql: `SELECT ${COLUMNS} FROM ${FEED_OBJECTS} FINAL
     WHERE feed_id = {feedId:UUID}
       AND (modified_at, address) > (fromUnixTimestamp64Milli({modifiedAt:Int64}, 'UTC'), {address:UInt32})
+      AND (NOT is_revoked OR modified_at > fromUnixTimestamp64Milli({revokedAfter:Int64}, 'UTC'))
       AND (empty({ids:Array(UUID)}) OR object_id IN {ids:Array(UUID)})
       AND (empty({versions:Array(Int64)}) OR toUnixTimestamp64Milli(modified_at) IN {versions:Array(Int64)})
     ORDER BY modified_at, address LIMIT {limit:UInt32}`,
@@ -160,6 +163,7 @@ const page = defineQuery({
     address: z.int(),
     ids: z.array(z.string()),
     versions: z.array(z.int()),
+    revokedAfter: z.int(),
     limit: z.int(),
   }),
   row: objectSchema,
@@ -169,5 +173,6 @@ const page = defineQuery({
 export const readObjectPage = (
   client: ClickHouseClient,
   feedId: string,
-  { after, limit, ids, versions }: PageOptions,
-): Promise<StoredObject[]> => run(client, page, { feedId, ...after, limit, ids: [...ids], versions: [...versions] });
+  { after, ids, versions, ...options }: PageOptions,
+): Promise<StoredObject[]> =>
+  run(client, page, { feedId, ...after, ...options, ids: [...ids], versions: [...versions] });

@@ -38,8 +38,8 @@ type Draft = Omit<StoredObject, "modifiedAt" | "createdAt"> & { readonly created
 /** Calls for the same feed at the same time share one run. */
 export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDeps): SyncObjects {
   const running = new Map<string, Promise<FeedState | undefined>>();
-  /** The hour in which each feed was last looked through for new sightings. */
-  const lookedThrough = new Map<string, number>();
+  /** For each feed the list whose objects are stored, and the hour in which they were looked through for sightings. */
+  const synced = new Map<string, { readonly revision: string; readonly hour: number }>();
 
   /**
    * Stores versions with a time that is newer than all that can be read. When another process stored newer ones
@@ -77,6 +77,10 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
   };
 
   const sync: SyncObjects = async ({ id: feedId, ttlHours }) => {
+    const hour = Math.floor(now() / HOUR_MS);
+    const last = synced.get(feedId);
+    const known = await lists.sync(feedId);
+    if (known !== undefined && last?.revision === known.head.revision && last.hour === hour) return known;
     // The list after the objects, so that it is not older than one from which another process made them.
     const index = await readObjectIndex(client, feedId);
     const list = await lists.sync(feedId);
@@ -84,8 +88,7 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
     const live = index.addresses.filter((_, position) => index.isRevoked[position] === 0);
     const { added, removed } = changesBetween(live, list.addresses);
     await revoke(feedId, removed);
-    const hour = Math.floor(now() / HOUR_MS);
-    const isDue = lookedThrough.get(feedId) !== hour;
+    const isDue = last?.hour !== hour;
     const needsVersion = versionRule(index, hour);
     for await (const items of readItems(isDue ? list.addresses : added, list.revisedAt)) {
       await store(
@@ -93,7 +96,7 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
         items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : [])),
       );
     }
-    lookedThrough.set(feedId, hour);
+    synced.set(feedId, { revision: list.head.revision, hour });
     return list;
   };
 

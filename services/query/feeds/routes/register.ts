@@ -4,6 +4,8 @@ import { registerCrowdSec } from "../crowdsec/route.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
 import { createObjectSync } from "../objects/sync-objects.ts";
+import { TAXII_OPERATIONS } from "../taxii/operations.ts";
+import { registerTaxii } from "../taxii/route.ts";
 import { DEFINITION_OPERATIONS, registerDefinitions } from "./definitions.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { getFeedList, registerFeedList } from "./list.ts";
@@ -15,6 +17,7 @@ export const FEED_OPERATIONS = [
   ...TOKEN_OPERATIONS,
   ...GUARD_OPERATIONS,
   ...CROWDSEC_OPERATIONS,
+  ...TAXII_OPERATIONS,
 ] as const;
 
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
@@ -31,4 +34,5 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerFeedTokens(app, deps);
   registerGuard(app, deps);
   registerCrowdSec(app, deps);
+  registerTaxii(app, deps);
 }

@@ -1,0 +1,113 @@
+import { UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
+import { type RawQuery, readParameter, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import { z } from "zod";
+import { IDENTITY } from "../objects/indicator.ts";
+
+const MAX_LIMIT = 1_000;
+const INDICATOR = "indicator";
+const LAST_ADDRESS = 0xffffffff;
+
+export const ADDED_AFTER = text({
+  name: "added_after",
+  description: "Only versions that were added later, as `X-TAXII-Date-Added-Last` says it.",
+  example: "2026-11-20T14:05:00.000Z",
+});
+export const LIMIT = wholeNumber({
+  name: "limit",
+  description: "How many objects a page has at most.",
+  min: 1,
+  max: MAX_LIMIT,
+  fallback: MAX_LIMIT,
+});
+export const NEXT = text({
+  name: "next",
+  description: "The `next` of the page before, which says all that its request did.",
+  example: "eyJtb2RpZmllZEF0Ijox",
+});
+const match = (name: string, example: string) =>
+  text({ name: `match[${name}]`, description: "A list with commas: objects that match one of them.", example });
+export const MATCH_ID = match("id", "indicator--3ae0b0a2-7289-5fda-8a85-02d057ba0968");
+export const MATCH_TYPE = match("type", INDICATOR);
+export const MATCH_VERSION = match("version", "last");
+export const MATCH_SPEC_VERSION = match("spec_version", "2.1");
+export const MATCHES = [MATCH_ID, MATCH_TYPE, MATCH_VERSION, MATCH_SPEC_VERSION] as const;
+
+const requestSchema = z.strictObject({
+  /** The last version that was answered. Milliseconds since 1970 UTC. */
+  modifiedAt: z.int().min(0),
+  address: z.int().min(0).max(LAST_ADDRESS),
+  /** Revocations up to this time are left out; undefined where it is the time of the first page. */
+  revokedAfter: z.int().min(0).optional(),
+  hasIdentity: z.boolean(),
+  hasIndicators: z.boolean(),
+  /** UUIDs of indicators; empty for all. */
+  ids: z.array(z.string().regex(UUID_PATTERN)),
+  /** Times of versions; empty for all. */
+  versions: z.array(z.int()),
+});
+/** Which objects a page has, and behind which version it begins. */
+export type PageRequest = z.infer<typeof requestSchema>;
+
+/** A page's request as `next` says it. A position and no count: sent again, it gets the same page. */
+export function formatNext(request: PageRequest): string {
+  return Buffer.from(JSON.stringify(request)).toString("base64url");
+}
+
+function parseNext(text: string): PageRequest {
+  const wrong = new HttpError(400, "Invalid parameter: next takes the next of an earlier page");
+  try {
+    const parsed = requestSchema.safeParse(JSON.parse(Buffer.from(text, "base64url").toString()));
+    if (parsed.success) return parsed.data;
+  } catch {
+    throw wrong;
+  }
+  throw wrong;
+}
+
+const listOf = (text: string | undefined) => text?.split(",").map((part) => part.trim());
+
+/** @throws HttpError 400 for a time that is none. */
+function parseTime(text: string, name: string): number {
+  if (z.iso.datetime({ offset: true }).safeParse(text).success) return Date.parse(text);
+  throw new HttpError(400, `Invalid parameter: ${name} takes a time such as 2026-11-20T14:05:00.000Z`);
+}
+
+/**
+ * What a request asks for.
+ * @param objectId the one object that its path names.
+ * @throws HttpError 400 for a wrong parameter.
+ */
+export function readPageRequest(query: RawQuery, objectId?: string): PageRequest {
+  const next = readParameter(query, NEXT);
+  if (next !== undefined) return parseNext(next);
+  const addedAfter = readParameter(query, ADDED_AFTER);
+  const asked = objectId === undefined ? listOf(readParameter(query, MATCH_ID)) : [objectId];
+  const types = listOf(readParameter(query, MATCH_TYPE));
+  const versions = listOf(readParameter(query, MATCH_VERSION)) ?? [];
+  const isOfVersion = listOf(readParameter(query, MATCH_SPEC_VERSION))?.includes("2.1") ?? true;
+  const ids = asked?.flatMap((id) => {
+    const uuid = id.slice(`${INDICATOR}--`.length);
+    return id.startsWith(`${INDICATOR}--`) && UUID_PATTERN.test(uuid) ? uuid.toLowerCase() : [];
+  });
+  // Objects keep their latest version alone, so the first and the last are the same.
+  const times = versions.filter((version) => !["first", "last", "all"].includes(version));
+  const isAnyVersion = times.length < versions.length || versions.length === 0;
+  const versionTimes = isAnyVersion ? [] : times.map((version) => parseTime(version, MATCH_VERSION.name));
+  const isOfType = (type: string) => types?.includes(type) ?? true;
+  const identityVersion = isAnyVersion || versionTimes.includes(Date.parse(IDENTITY.modified));
+  return {
+    modifiedAt: addedAfter === undefined ? 0 : parseTime(addedAfter, ADDED_AFTER.name),
+    address: addedAfter === undefined ? 0 : LAST_ADDRESS,
+    ...(addedAfter === undefined ? {} : { revokedAfter: 0 }),
+    hasIdentity:
+      isOfVersion &&
+      identityVersion &&
+      isOfType("identity") &&
+      (asked?.includes(IDENTITY.id) ?? true) &&
+      (addedAfter === undefined || parseTime(addedAfter, ADDED_AFTER.name) < Date.parse(IDENTITY.created)),
+    hasIndicators: isOfVersion && isOfType(INDICATOR) && (ids === undefined || ids.length > 0),
+    ids: ids ?? [],
+    versions: versionTimes,
+  };
+}

@@ -1,0 +1,149 @@
+import { readNewestVersion, readObjectPage } from "@noisefloor/clickhouse/feeds/objects.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FeedObject } from "../feed-content.ts";
+import type { Feed } from "../lists/search-feed.ts";
+import { toFeedObject } from "../objects/feed-objects.ts";
+import { IDENTITY, toIndicator } from "../objects/indicator.ts";
+import { READY_MADE_NAMES } from "../ready-made.ts";
+import type { FeedRouteDeps } from "../routes/deps.ts";
+import { readerOf } from "../routes/readers.ts";
+import { feedOfToken } from "../token-feed.ts";
+import {
+  API_ROOT,
+  discoverTaxii,
+  getCollection,
+  getObject,
+  getTaxiiRoot,
+  listCollections,
+  listManifest,
+  listObjects,
+  STIX_TYPE,
+  TAXII_TYPE,
+} from "./operations.ts";
+import { formatNext, LIMIT, type PageRequest, readPageRequest } from "./page.ts";
+
+/** Whether an `Accept` leaves room for TAXII 2.1. */
+function isAcceptable(accept = "*/*"): boolean {
+  return accept.split(",").some((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    const isTaxii = ["*/*", "application/*", "application/taxii+json"].includes(type);
+    const isOther = parameters.some((parameter) => /^(?:version=(?!"?2\.1"?$)|q=0(?:\.0*)?$)/.test(parameter));
+    return isTaxii && !isOther;
+  });
+}
+
+type Page = {
+  readonly hasIdentity: boolean;
+  readonly objects: readonly FeedObject[];
+  /** The request of the page that follows. */
+  readonly next: PageRequest | undefined;
+};
+
+/** TAXII 2.1: each feed is a collection of indicators. */
+export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
+  const { feeds, client, publicUrl, catalogue } = deps;
+  const root = `${publicUrl}${API_ROOT}`;
+
+  /** The feeds that the caller may read. @throws HttpError 401 or 406. */
+  const readableFeeds = (request: FastifyRequest): readonly Feed[] => {
+    const { workspaceId, feedId } = readerOf(request, deps);
+    if (!isAcceptable(request.headers.accept)) throw new HttpError(406, `The answer is ${TAXII_TYPE}`);
+    if (feedId !== undefined) {
+      const feed = feedOfToken({ workspaceId, feedId }, feeds, catalogue);
+      return feed?.isEnabled ? [feed] : [];
+    }
+    const readyMade = READY_MADE_NAMES.flatMap((name) => feeds.find(workspaceId, name) ?? []);
+    return [...feeds.ofWorkspace(workspaceId).filter(({ isEnabled }) => isEnabled), ...readyMade];
+  };
+  const readableFeed = (request: FastifyRequest, id: string): Feed => {
+    const feed = readableFeeds(request).find((each) => each.id === id);
+    if (feed === undefined) throw new HttpError(404, "Collection not found");
+    return feed;
+  };
+
+  /** Only a first page needs the newest list: those that follow are of what it found, and of what came since. */
+  const firstPage = async (feed: Feed, request: PageRequest, signal: AbortSignal): Promise<PageRequest> => {
+    const isPrepared = (await feeds.stateOf(feed, signal)) && (await deps.syncObjects(feed));
+    if (isPrepared === undefined) throw new HttpError(503, "The feed is not prepared yet: send the request again");
+    if (request.revokedAfter !== undefined) return request;
+    return { ...request, revokedAfter: Math.max(0, (await readNewestVersion(client, feed.id)).modifiedAt) };
+  };
+  const readPage = async (feed: Feed, query: RawQuery, signal: AbortSignal, objectId?: string): Promise<Page> => {
+    const limit = readParameter(query, LIMIT);
+    const asked = readPageRequest(query, objectId);
+    const request = query.next === undefined ? await firstPage(feed, asked, signal) : asked;
+    const { hasIdentity, hasIndicators, modifiedAt, address, revokedAfter = 0, ids, versions } = request;
+    const room = hasIdentity ? limit - 1 : limit;
+    const options = { after: { modifiedAt, address }, limit: room + 1, revokedAfter, ids, versions };
+    const stored = hasIndicators ? await readObjectPage(client, feed.id, options) : [];
+    const objects = stored.slice(0, room).map((object) => toFeedObject(object, publicUrl));
+    const last = objects.at(-1);
+    const position = last && { modifiedAt: last.modifiedAt.getTime(), address: ipv4ToNumber(last.ip) };
+    const next = stored.length > room ? { ...request, ...position, hasIdentity: false } : undefined;
+    return { hasIdentity, objects, next };
+  };
+  /** What a page says beside its objects. */
+  const finishPage = ({ hasIdentity, objects, next }: Page, query: RawQuery, reply: FastifyReply) => {
+    const added = [...(hasIdentity ? [IDENTITY.created] : []), ...objects.map(addedAt)];
+    const unchanged = typeof query.added_after === "string" ? query.added_after : IDENTITY.created;
+    reply.header("x-taxii-date-added-first", added[0] ?? unchanged);
+    reply.header("x-taxii-date-added-last", added.at(-1) ?? unchanged);
+    return { more: next !== undefined, ...(next === undefined ? {} : { next: formatNext(next) }) };
+  };
+  const stixOf = ({ hasIdentity, objects }: Page) => [...(hasIdentity ? [IDENTITY] : []), ...objects.map(toIndicator)];
+
+  registerOperation(app, discoverTaxii, async (request) => {
+    readableFeeds(request);
+    return { title: "Noisefloor", default: root, api_roots: [root] };
+  });
+  registerOperation(app, getTaxiiRoot, async (request) => {
+    readableFeeds(request);
+    return { title: "Noisefloor", versions: [TAXII_TYPE], max_content_length: 1_048_576 };
+  });
+  registerOperation(app, listCollections, async (request) => ({
+    collections: readableFeeds(request).map(toCollection),
+  }));
+  registerOperation(app, getCollection, async (request) => toCollection(readableFeed(request, request.params.id)));
+
+  registerOperation(app, listObjects, async (request, reply, { signal }) => {
+    const page = await readPage(readableFeed(request, request.params.id), request.query, signal);
+    const rest = finishPage(page, request.query, reply);
+    const objects = stixOf(page);
+    return objects.length === 0 ? rest : { ...rest, objects };
+  });
+  registerOperation(app, getObject, async (request, reply, { signal }) => {
+    const { id, object } = request.params;
+    const page = await readPage(readableFeed(request, id), request.query, signal, object);
+    const objects = stixOf(page);
+    if (objects.length === 0) throw new HttpError(404, "Object not found");
+    return { ...finishPage(page, request.query, reply), objects };
+  });
+  registerOperation(app, listManifest, async (request, reply, { signal }) => {
+    const page = await readPage(readableFeed(request, request.params.id), request.query, signal);
+    const rest = finishPage(page, request.query, reply);
+    const entries = page.objects.map((object) => toEntry(`indicator--${object.id}`, addedAt(object)));
+    const objects = [...(page.hasIdentity ? [toEntry(IDENTITY.id, IDENTITY.created)] : []), ...entries];
+    return objects.length === 0 ? rest : { ...rest, objects };
+  });
+}
+
+const addedAt = ({ modifiedAt }: FeedObject) => modifiedAt.toISOString();
+
+function toEntry(id: string, added: string) {
+  return { id, date_added: added, version: added, media_type: STIX_TYPE };
+}
+
+function toCollection({ id, name, description }: Feed) {
+  return {
+    id,
+    title: name,
+    ...(description === "" ? {} : { description }),
+    can_read: true as const,
+    can_write: false as const,
+    media_types: [STIX_TYPE],
+  };
+}

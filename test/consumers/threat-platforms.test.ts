@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../support/builders/observation.ts";
+import { installPython, runProgram } from "../support/programs.ts";
+import { createServedWorld } from "../support/worlds/served-world.ts";
+
+const PROGRAM = `
+import json, sys
+import stix2
+from taxii2client.v21 import ApiRoot, Server, as_pages
+
+url, user, token, added_after = sys.argv[1:]
+# Links are made of the service's public address, which is not that of a test.
+root = url + "root/"
+server = Server(url, user=user, password=token)
+(collection,) = ApiRoot(root, user=user, password=token).collections
+options = {"added_after": added_after} if added_after else {}
+objects, last = [], None
+for envelope in as_pages(collection.get_objects, per_request=3, **options):
+    for each in envelope.get("objects", []):
+        parsed = stix2.parse(each, allow_custom=False)
+        objects.append([parsed.type, parsed.name, bool(parsed.get("revoked", False))])
+manifest = collection.get_manifest(**options).get("objects", [])
+last = max((each["date_added"] for each in manifest), default="")
+print(json.dumps({"title": server.title, "collection": collection.title, "objects": objects, "last": last}))
+`;
+const outputSchema = z.object({
+  title: z.string(),
+  collection: z.string(),
+  objects: z.array(z.tuple([z.string(), z.string(), z.boolean()])),
+  last: z.string(),
+});
+
+test("taxii2-client 2.3 pages through a feed and follows it, and stix2 3.0 takes every object", {
+  timeout: 600_000,
+}, async () => {
+  const python = await installPython("feed-clients-2026.11", [
+    "taxii2-client==2.3.0",
+    "stix2==3.0.2",
+    "pymisp==2.5.34",
+    "maxminddb==3.2.0",
+  ]);
+  let now = Date.now();
+  const world = await createServedWorld(() => now);
+  onTestFinished(() => world.close());
+  const ips = Array.from({ length: 8 }, (_, index) => `45.0.0.${index + 1}`);
+  await world.store(ips.map((ip) => observation(ip, now - 60_000)));
+  const key = await world.addCaller("unlimited");
+  const put = async (query: string) => {
+    now += 1_000;
+    await world.app.inject({ method: "PUT", url: "/v3/feeds/edge", headers: { key }, payload: { query } });
+  };
+  await put("ip:45.0.0.0/24");
+  const made = await world.app.inject({ method: "POST", url: "/v3/feeds/edge/tokens", headers: { key }, payload: {} });
+  const { token } = z.object({ token: z.string() }).parse(made.json());
+  const read = async (addedAfter: string) =>
+    outputSchema.parse(
+      JSON.parse(await runProgram(python, ["-c", PROGRAM, `${world.url}/taxii2/`, "any", token, addedAfter])),
+    );
+
+  const first = await read("");
+  expect(first).toMatchObject({ title: "Noisefloor", collection: "edge" });
+  expect(first.objects).toEqual([["identity", "Noisefloor", false], ...ips.map((ip) => ["indicator", ip, false])]);
+  await put("ip:45.0.0.0/24 -ip:45.0.0.3");
+  const second = await read(first.last);
+  expect(second.objects).toEqual([["indicator", "45.0.0.3", true]]);
+  expect((await read(second.last)).objects).toEqual([]);
+});
