@@ -31,15 +31,11 @@ const outputSchema = z.object({
   last: z.string(),
 });
 
-test("taxii2-client 2.3 pages through a feed and follows it, and stix2 3.0 takes every object", {
-  timeout: 600_000,
-}, async () => {
-  const python = await installPython("feed-clients-2026.11", [
-    "taxii2-client==2.3.0",
-    "stix2==3.0.2",
-    "pymisp==2.5.34",
-    "maxminddb==3.2.0",
-  ]);
+const installed = () =>
+  installPython("feed-clients-2026.11", ["taxii2-client==2.3.0", "stix2==3.0.2", "pymisp==2.5.34", "maxminddb==3.2.0"]);
+
+/** A service with a feed of an analyst, and a token of it. */
+async function serveFeed() {
   let now = Date.now();
   const world = await createServedWorld(() => now);
   onTestFinished(() => world.close());
@@ -53,9 +49,46 @@ test("taxii2-client 2.3 pages through a feed and follows it, and stix2 3.0 takes
   await put("ip:45.0.0.0/24");
   const made = await world.app.inject({ method: "POST", url: "/v3/feeds/edge/tokens", headers: { key }, payload: {} });
   const { token } = z.object({ token: z.string() }).parse(made.json());
+  return { url: world.url, ips, put, token };
+}
+
+const MISP_PROGRAM = `
+import json, sys, urllib.request
+from pymisp import MISPEvent
+
+url, token = sys.argv[1:]
+def read(name):
+    request = urllib.request.Request(url + name, headers={"key": token})
+    return json.load(urllib.request.urlopen(request))
+(uuid, about), = read("manifest.json").items()
+event = MISPEvent()
+event.load(read(uuid + ".json"))
+written = event.to_feed()["Event"]
+print(json.dumps({
+    "isSame": written["uuid"] == uuid and str(about["timestamp"]) == written["timestamp"] and event.Orgc.name == about["Orgc"]["name"],
+    "attributes": [[each.type, each.value, bool(each.first_seen and each.last_seen), each.to_ids, bool(getattr(each, "deleted", False))] for each in event.attributes],
+}))
+`;
+
+test("PyMISP 2.5 reads the event that a feed's manifest names, and its attributes", { timeout: 600_000 }, async () => {
+  const python = await installed();
+  const { url, ips, put, token } = await serveFeed();
+  const read = async () =>
+    JSON.parse(await runProgram(python, ["-c", MISP_PROGRAM, `${url}/v3/feeds/edge/misp/`, token]));
+  const attributes = (gone: string) => ips.map((ip) => ["ip-src", ip, true, true, ip === gone]);
+  expect(await read()).toEqual({ isSame: true, attributes: attributes("") });
+  await put("ip:45.0.0.0/24 -ip:45.0.0.3");
+  expect(await read()).toEqual({ isSame: true, attributes: attributes("45.0.0.3") });
+});
+
+test("taxii2-client 2.3 pages through a feed and follows it, and stix2 3.0 takes every object", {
+  timeout: 600_000,
+}, async () => {
+  const python = await installed();
+  const { url, ips, put, token } = await serveFeed();
   const read = async (addedAfter: string) =>
     outputSchema.parse(
-      JSON.parse(await runProgram(python, ["-c", PROGRAM, `${world.url}/taxii2/`, "any", token, addedAfter])),
+      JSON.parse(await runProgram(python, ["-c", PROGRAM, `${url}/taxii2/`, "any", token, addedAfter])),
     );
 
   const first = await read("");

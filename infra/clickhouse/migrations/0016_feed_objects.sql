@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS feed_objects
     -- When the address first became an object, of any feed.
     created_at     DateTime64(3, 'UTC'),
     modified_at    DateTime64(3, 'UTC'),
+    first_seen     DateTime('UTC'),
     last_seen      DateTime('UTC'),
     valid_until    DateTime('UTC'),
     classification Enum8('benign' = 0, 'unknown' = 1, 'suspicious' = 2, 'malicious' = 3),

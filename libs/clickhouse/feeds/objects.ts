@@ -12,7 +12,8 @@ const objectSchema = z.object({
   /** Milliseconds since 1970 UTC, as the next one. */
   createdAt: z.int(),
   modifiedAt: z.int(),
-  /** Seconds since 1970 UTC, as the next one. */
+  /** Seconds since 1970 UTC, as the next two. */
+  firstSeen: z.int(),
   lastSeen: z.int(),
   validUntil: z.int(),
   classification: z.enum(INTENTIONS),
@@ -23,7 +24,7 @@ const objectSchema = z.object({
 export type StoredObject = z.infer<typeof objectSchema>;
 
 const COLUMNS = `toString(object_id) AS id, address, toUnixTimestamp64Milli(created_at) AS createdAt,
-      toUnixTimestamp64Milli(modified_at) AS modifiedAt, toUnixTimestamp(last_seen) AS lastSeen,
+      toUnixTimestamp64Milli(modified_at) AS modifiedAt, toUnixTimestamp(first_seen) AS firstSeen, toUnixTimestamp(last_seen) AS lastSeen,
       toUnixTimestamp(valid_until) AS validUntil, toString(classification) AS classification, tags, is_revoked AS isRevoked`;
 
 /** Stores versions of a feed's objects. All are seen, or none. */
@@ -38,6 +39,7 @@ export async function insertObjects(
     object_id: object.id,
     created_at: toDateTime64(object.createdAt),
     modified_at: toDateTime64(object.modifiedAt),
+    first_seen: object.firstSeen,
     last_seen: object.lastSeen,
     valid_until: object.validUntil,
     classification: object.classification,
@@ -122,6 +124,27 @@ export const readObjectsOf = (
   feedId: string,
   addresses: readonly number[],
 ): Promise<StoredObject[]> => run(client, objectsOf, { feedId, addresses: [...addresses] });
+
+const objectsAfter = defineQuery({
+  name: "feed-objects-after",
+  sql: `SELECT ${COLUMNS} FROM ${FEED_OBJECTS} FINAL
+    WHERE feed_id = {feedId:UUID} AND address > {address:UInt32} ORDER BY address LIMIT {limit:UInt32}`,
+  params: z.object({ feedId: z.string(), address: z.int(), limit: z.int() }),
+  row: objectSchema,
+});
+
+/** All current versions, of revoked objects too, in numeric order of their addresses, in blocks. */
+export async function* readAllObjects(client: ClickHouseClient, feedId: string): AsyncGenerator<StoredObject[]> {
+  const limit = 5_000;
+  // No address of the Internet is 0.0.0.0.
+  let address = 0;
+  for (;;) {
+    const objects = await run(client, objectsAfter, { feedId, address, limit });
+    yield objects;
+    if (objects.length < limit) return;
+    address = objects.at(-1)?.address ?? 0;
+  }
+}
 
 const changedSince = {
   name: "feed-objects-changed",

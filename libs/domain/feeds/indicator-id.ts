@@ -12,3 +12,8 @@ export function indicatorPatternOf(ip: string): string {
 export function indicatorUuidOf(ip: string): string {
   return uuidV5(JSON.stringify({ pattern: indicatorPatternOf(ip) }), STIX_NAMESPACE);
 }
+
+/** The UUID of an address's attribute in an event of MISP. */
+export function attributeUuidOf(eventUuid: string, ip: string): string {
+  return uuidV5(ip, eventUuid);
+}

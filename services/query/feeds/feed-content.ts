@@ -41,6 +41,7 @@ export type FeedObject = {
   readonly createdAt: Date;
   /** When the version could be read first. */
   readonly modifiedAt: Date;
+  readonly firstSeen: Date;
   readonly lastSeen: Date;
   readonly validUntil: Date;
   readonly classification: FeedItem["classification"];

@@ -75,6 +75,7 @@ test("an object is new when its address enters, gets a version an hour when seen
     address: ipv4ToNumber(stays),
     createdAt: FIRST,
     modifiedAt: FIRST,
+    firstSeen: (FIRST - 60_000) / 1_000,
     lastSeen: (FIRST - 60_000) / 1_000,
     validUntil: (FIRST - 60_000 + 24 * HOUR_MS) / 1_000,
     classification: "malicious",

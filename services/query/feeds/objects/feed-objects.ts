@@ -20,6 +20,7 @@ export function toFeedObject(stored: StoredObject, publicUrl: string): FeedObjec
     link: `${publicUrl}/ip/${ip}`,
     createdAt: new Date(stored.createdAt),
     modifiedAt: new Date(stored.modifiedAt),
+    firstSeen: new Date(stored.firstSeen * 1_000),
     lastSeen: new Date(stored.lastSeen * 1_000),
     validUntil: new Date(stored.validUntil * 1_000),
     classification: stored.classification,

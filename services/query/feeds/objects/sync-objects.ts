@@ -120,11 +120,12 @@ function versionRule(index: ObjectIndex, hour: number): (item: FeedItem) => bool
   };
 }
 
-function toDraft({ ip, lastSeen, classification, tags }: FeedItem, ttlHours: number): Draft {
+function toDraft({ ip, firstSeen, lastSeen, classification, tags }: FeedItem, ttlHours: number): Draft {
   const seconds = Math.floor(lastSeen.getTime() / 1_000);
   return {
     id: indicatorUuidOf(ip),
     address: ipv4ToNumber(ip),
+    firstSeen: Math.floor(firstSeen.getTime() / 1_000),
     lastSeen: seconds,
     validUntil: seconds + ttlHours * 3_600,
     classification,

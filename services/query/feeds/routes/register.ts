@@ -3,6 +3,7 @@ import { CROWDSEC_OPERATIONS } from "../crowdsec/operations.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
+import { getMispFile, registerMisp } from "../misp/route.ts";
 import { createObjectSync } from "../objects/sync-objects.ts";
 import { TAXII_OPERATIONS } from "../taxii/operations.ts";
 import { registerTaxii } from "../taxii/route.ts";
@@ -18,6 +19,7 @@ export const FEED_OPERATIONS = [
   ...GUARD_OPERATIONS,
   ...CROWDSEC_OPERATIONS,
   ...TAXII_OPERATIONS,
+  getMispFile,
 ] as const;
 
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
@@ -35,4 +37,5 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerGuard(app, deps);
   registerCrowdSec(app, deps);
   registerTaxii(app, deps);
+  registerMisp(app, deps);
 }

@@ -1,0 +1,88 @@
+import { readAllObjects, readNewestVersion } from "@noisefloor/clickhouse/feeds/objects.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
+import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
+import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import type { FeedObjects } from "../feed-content.ts";
+import { toFeedObject } from "../objects/feed-objects.ts";
+import { keepRenderedBodies } from "../rendered.ts";
+import type { FeedRouteDeps } from "../routes/deps.ts";
+import { readableFeed, readerOf } from "../routes/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import { type EventContent, writeEvent, writeHashes, writeManifest } from "./event.ts";
+
+const NO_FILE = "A MISP feed has the files manifest.json, hashes.csv and the event that its manifest names";
+const NOT_PREPARED = "The feed is not prepared yet: send the request again in a few seconds";
+const FILE: PathParameter = {
+  schema: z.string(),
+  description: "`manifest.json`, `hashes.csv`, or the feed's id with `.json`.",
+  errorMessage: NO_FILE,
+  example: "manifest.json",
+};
+
+/** `GET /v3/feeds/{name}/misp/{file}`: the feed as MISP's own feeds are. */
+export const getMispFile = defineOperation({
+  ...FEEDS,
+  id: "getMispFile",
+  method: "GET",
+  path: "/v3/feeds/{name}/misp/{file}",
+  summary: "The files of a feed that MISP reads: one event, with an attribute an address",
+  description: "`timestamp` moves exactly when the event changes. Addresses that left the feed are `deleted`.",
+  pathParameters: { name: FEED_NAME, file: FILE },
+  queryParameters: [],
+  success: {
+    status: 200,
+    description: "The file.",
+    schema: z.looseObject({}).meta({ id: "MispFile" }),
+    example: { "8a55b4b0-8b8e-5b52-9e5a-6f1c0d0c8a11": { info: "Noisefloor: recent", timestamp: "1763647500" } },
+    otherMediaTypes: { "text/csv": "9b7c1ba1b2a0ff8a1d2f3a4b5c6d7e8f,8a55b4b0-8b8e-5b52-9e5a-6f1c0d0c8a11\n" },
+    textHeaders: { ETag: "A strong one: the same as long as the content is." },
+  },
+  errorResponses: {
+    401: UNAUTHORIZED,
+    403: errorResponse("The token is of another feed.", "This token reads another feed"),
+    404: { ...FEED_NOT_FOUND, description: "The workspace has no such feed, or a MISP feed no such file." },
+    410: errorResponse("The feed is disabled.", "This feed is disabled"),
+    503: errorResponse("There is no list yet, or the store cannot be reached.", NOT_PREPARED),
+  },
+});
+
+export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
+  const { feeds, client, publicUrl } = deps;
+  const bodies = keepRenderedBodies();
+
+  async function* allObjects(feedId: string): FeedObjects {
+    for await (const objects of readAllObjects(client, feedId)) {
+      yield objects.map((object) => toFeedObject(object, publicUrl));
+    }
+  }
+
+  registerOperation(app, getMispFile, async (request, reply, { signal }) => {
+    const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
+    if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
+    const { file } = request.params;
+    const files: Readonly<Record<string, readonly [type: string, write: typeof writeEvent | typeof writeManifest]>> = {
+      "manifest.json": ["application/json; charset=utf-8", writeManifest],
+      "hashes.csv": ["text/csv; charset=utf-8", writeHashes],
+      [`${feed.id}.json`]: ["application/json; charset=utf-8", writeEvent],
+    };
+    const [type, write] = files[file] ?? [];
+    if (type === undefined || write === undefined) throw new HttpError(404, NO_FILE);
+    const list = (await feeds.stateOf(feed, signal)) && (await deps.syncObjects(feed));
+    if (list === undefined) throw new HttpError(503, NOT_PREPARED);
+    const newest = await readNewestVersion(client, feed.id);
+    const content: EventContent = {
+      feed,
+      changedAt: newest.count === 0 ? list.revisedAt : newest.modifiedAt,
+      objects: () => allObjects(feed.id),
+    };
+    const key = [feed.id, feed.updatedAt, content.changedAt, file].join(" ");
+    const body = await bodies.get(key, () => write(content));
+    if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
+    return new MediaBody(type, body.pieces);
+  });
+}
