@@ -6,8 +6,20 @@ import { idle } from "./parts/idle.ts";
 import { ingest } from "./parts/ingest.ts";
 import { lookup } from "./parts/lookup.ts";
 import { memory } from "./parts/memory.ts";
+import { search } from "./parts/search.ts";
 import { storage } from "./parts/storage.ts";
 import { worm } from "./parts/worm.ts";
 
 /** In the order in which they are measured. */
-export const ALL_PARTS: readonly Part[] = [storage, lookup, activity, addresses, ingest, growth, worm, idle, memory];
+export const ALL_PARTS: readonly Part[] = [
+  storage,
+  lookup,
+  activity,
+  addresses,
+  search,
+  ingest,
+  growth,
+  worm,
+  idle,
+  memory,
+];
