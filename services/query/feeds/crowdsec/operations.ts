@@ -123,5 +123,3 @@ export const postUsageMetrics = defineOperation({
   },
   errorResponses: { 403: FORBIDDEN },
 });
-
-export const CROWDSEC_OPERATIONS = [streamDecisions, listDecisions, postUsageMetrics] as const;

@@ -25,7 +25,7 @@ const FILE: PathParameter = {
 };
 
 /** `GET /v3/feeds/{name}/misp/{file}`: the feed as MISP's own feeds are. */
-export const getMispFile = defineOperation({
+const getMispFile = defineOperation({
   ...FEEDS,
   id: "getMispFile",
   method: "GET",

@@ -1,25 +1,23 @@
 import type { FastifyInstance } from "fastify";
-import { CROWDSEC_OPERATIONS } from "../crowdsec/operations.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
-import { getMispFile, registerMisp } from "../misp/route.ts";
+import { registerMisp } from "../misp/route.ts";
 import { createObjectSync } from "../objects/sync-objects.ts";
-import { TAXII_OPERATIONS } from "../taxii/operations.ts";
 import { registerTaxii } from "../taxii/route.ts";
 import { DEFINITION_OPERATIONS, registerDefinitions } from "./definitions.ts";
 import type { FeedRouteDeps } from "./deps.ts";
+import { getIprepCategories, registerIprepCategories } from "./iprep-categories.ts";
 import { getFeedList, registerFeedList } from "./list.ts";
 import { registerFeedTokens, TOKEN_OPERATIONS } from "./tokens.ts";
 
+/** Those of OpenAPI. CrowdSec, TAXII and MISP have clients of their own, and keys where OpenAPI does not look. */
 export const FEED_OPERATIONS = [
   ...DEFINITION_OPERATIONS,
+  getIprepCategories,
   getFeedList,
   ...TOKEN_OPERATIONS,
   ...GUARD_OPERATIONS,
-  ...CROWDSEC_OPERATIONS,
-  ...TAXII_OPERATIONS,
-  getMispFile,
 ] as const;
 
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
@@ -32,6 +30,7 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   });
   const deps = { ...options, syncObjects };
   registerDefinitions(app, deps);
+  registerIprepCategories(app, deps);
   registerFeedList(app, deps);
   registerFeedTokens(app, deps);
   registerGuard(app, deps);

@@ -209,13 +209,3 @@ export const listManifest = defineOperation({
   },
   errorResponses: PAGE_ERRORS,
 });
-
-export const TAXII_OPERATIONS = [
-  discoverTaxii,
-  getTaxiiRoot,
-  listCollections,
-  getCollection,
-  listObjects,
-  getObject,
-  listManifest,
-] as const;
