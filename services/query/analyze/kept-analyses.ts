@@ -1,7 +1,7 @@
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { TextAnalysis } from "./operations.ts";
 
-/** Over all analyses; those that were made first are dropped first. About 20 MB. */
+/** Of all analyses together, about 20 MB; the oldest analyses are dropped first. */
 const MAX_ADDRESSES = 300_000;
 /** What an analysis without any address counts as. */
 const LEAST_ADDRESSES = 100;

@@ -10,9 +10,8 @@ import {
 } from "@noisefloor/domain/time/window.ts";
 import { choice, type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type AskedDeps, type AskedQuery, readAskedQuery } from "../search/asked.ts";
+import { type AskedDeps, type AskedQuery, readAskedQuery, type SearchRequest } from "../search/asked.ts";
 import { compileSearch } from "../search-sets/compile.ts";
 import { compileForBuckets } from "./bucket-conditions.ts";
 import { candidatesOf } from "./candidates.ts";
@@ -57,7 +56,7 @@ export type AskedTimeseries = {
 
 /** @throws HttpError 400 for a wrong query, and for a time that ends before it starts. */
 export async function readTimeseries(
-  request: FastifyRequest<{ Querystring: Record<string, string | string[] | undefined> }>,
+  request: SearchRequest,
   widthHours: number,
   deps: AskedDeps,
 ): Promise<AskedTimeseries> {

@@ -70,7 +70,7 @@ const COLUMNS = {
 /** An observation that arrived twice counts once. */
 const OBSERVATION = "dataset, workspace_id, observed_at, sensor_id, observation_id";
 
-/** SQL: whether some observation of the group is as the condition asks for; of `counted`, whether so many are there. */
+/** SQL: whether an observation of the group is as the condition asks for; of `counted`, whether their number is. */
 function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSensorsOnly }: SetContext): string {
   const between = (value: string, type: string, { first, last }: { first: number; last: number }) =>
     `${value} BETWEEN ${bind(type, first)} AND ${bind(type, last)}`;

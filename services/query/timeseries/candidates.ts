@@ -11,7 +11,7 @@ export function candidatesOf(query: SetQuery): SetQuery {
     case "or":
       return or(query.of.map(candidatesOf));
     case "not":
-      // Who did it in one bucket did not in others.
+      // An address that has it in one bucket may lack it in another.
       return ALL;
     case "constant":
       return query;
@@ -22,7 +22,7 @@ export function candidatesOf(query: SetQuery): SetQuery {
 
 type SetType = Extract<SetQuery, { type: "set" }>["set"]["type"];
 
-/** To find these takes as long as what they would save. All addresses of the time are `seen`. */
+/** To read these takes as long as the observations that they would spare; and each address of the time is `seen`. */
 function isOfObservations(type: SetType): boolean {
   return type === "seen" || type === "observed" || type === "observed-before" || type === "counted";
 }
