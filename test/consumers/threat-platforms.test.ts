@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../support/builders/observation.ts";
-import { installPython, runProgram } from "../support/programs.ts";
+import { runProgram } from "../support/programs.ts";
 import { createServedWorld } from "../support/worlds/served-world.ts";
+import { installFeedClients } from "./feed-clients.ts";
 
 const PROGRAM = `
 import json, sys
@@ -30,9 +31,6 @@ const outputSchema = z.object({
   objects: z.array(z.tuple([z.string(), z.string(), z.boolean()])),
   last: z.string(),
 });
-
-const installed = () =>
-  installPython("feed-clients-2026.11", ["taxii2-client==2.3.0", "stix2==3.0.2", "pymisp==2.5.34", "maxminddb==3.2.0"]);
 
 /** A service with a feed of an analyst, and a token of it. */
 async function serveFeed() {
@@ -71,7 +69,7 @@ print(json.dumps({
 `;
 
 test("PyMISP 2.5 reads the event that a feed's manifest names, and its attributes", { timeout: 600_000 }, async () => {
-  const python = await installed();
+  const python = await installFeedClients();
   const { url, ips, put, token } = await serveFeed();
   const read = async () =>
     JSON.parse(await runProgram(python, ["-c", MISP_PROGRAM, `${url}/v3/feeds/edge/misp/`, token]));
@@ -84,7 +82,7 @@ test("PyMISP 2.5 reads the event that a feed's manifest names, and its attribute
 test("taxii2-client 2.3 pages through a feed and follows it, and stix2 3.0 takes every object", {
   timeout: 600_000,
 }, async () => {
-  const python = await installed();
+  const python = await installFeedClients();
   const { url, ips, put, token } = await serveFeed();
   const read = async (addedAfter: string) =>
     outputSchema.parse(

@@ -1,0 +1,5 @@
+import { installPython } from "../support/programs.ts";
+
+/** Clients of threat platforms, and readers of files. @returns the Python that has them. */
+export const installFeedClients = (): Promise<string> =>
+  installPython("feed-clients-2026.11", ["taxii2-client==2.3.0", "stix2==3.0.2", "pymisp==2.5.34", "maxminddb==3.2.0"]);
