@@ -16,21 +16,18 @@ export type Recipe = {
   lines(feed: RecipeFeed): string;
 };
 
-/** The name of nftables' set, which may have no `-` and may not begin with a digit. */
-function nftSet(name: string): string {
-  const set = name.replaceAll("-", "_");
-  return /^\d/.test(set) ? `feed_${set}` : set;
-}
-
 /** The most characters of a name there. */
-const MAX_NAME = { ipset: 27, fortios: 35, panos: 31 } as const;
+const MAX_NAME = { nftables: 64, ipset: 27, fortios: 35, panos: 31 } as const;
 
-const objectName = (name: string, length: number) => `noisefloor-${name}`.slice(0, length);
+/** A name of its own in a consumer: a feed's alone may be a word of the consumer's language. */
+const objectName = ({ name }: RecipeFeed, consumer: keyof typeof MAX_NAME) =>
+  `noisefloor-${name}`.slice(0, MAX_NAME[consumer]);
 
+/** @param form of the list, and its parameters. */
 const listUrl = ({ url, name }: RecipeFeed, form: string) => `${url}/v3/feeds/${name}.${form}`;
 /** For consumers that can send no header. */
 const tokenUrl = (feed: RecipeFeed, form: string) => `${listUrl(feed, form)}?token=${feed.token}`;
-const curl = (feed: RecipeFeed, form: string) => `curl -fsS -H 'key: ${feed.token}' '${listUrl(feed, form)}'`;
+const curl = ({ token }: RecipeFeed, url: string) => `curl -sf -H 'key: ${token}' '${url}'`;
 
 /** The same alias in both; only the menus differ. */
 const urlTable = (menu: string) => ({
@@ -38,25 +35,32 @@ const urlTable = (menu: string) => ({
   lines: (feed: RecipeFeed) => tokenUrl(feed, "txt"),
 });
 
+const TIMER = "a shell as root; the first line also belongs into a timer that runs every few minutes";
+
 export const RECIPES: readonly Recipe[] = [
   {
     consumer: "nftables",
-    destination: "a shell as root; the first line also belongs into a timer that runs every few minutes",
-    lines: (feed) =>
-      [
-        `${curl(feed, "nft")} | nft -f -`,
+    destination: TIMER,
+    lines(feed) {
+      const set = objectName(feed, "nftables").replaceAll("-", "_");
+      const file = `/run/${set}.nft`;
+      return [
+        `${curl(feed, listUrl(feed, `nft?set=${set}`))} -o ${file} && nft -f ${file}`,
         "nft add chain inet noisefloor input '{ type filter hook input priority -10; }'",
-        `nft add rule inet noisefloor input ip saddr @${nftSet(feed.name)} drop`,
-      ].join("\n"),
+        `nft add rule inet noisefloor input ip saddr @${set} drop`,
+      ].join("\n");
+    },
   },
   {
     consumer: "ipset",
-    destination: "a shell as root; the first line also belongs into a timer that runs every few minutes",
-    lines: (feed) =>
-      [
-        `${curl(feed, "ipset")} | ipset restore`,
-        `iptables -I INPUT -m set --match-set ${feed.name.slice(0, MAX_NAME.ipset)} src -j DROP`,
-      ].join("\n"),
+    destination: TIMER,
+    lines(feed) {
+      const set = objectName(feed, "ipset");
+      return [
+        `${curl(feed, listUrl(feed, `ipset?set=${set}`))} | ipset restore`,
+        `iptables -I INPUT -m set --match-set ${set} src -j DROP`,
+      ].join("\n");
+    },
   },
   { consumer: "OPNsense", ...urlTable("Firewall, Aliases") },
   { consumer: "pfSense", ...urlTable("Firewall, Aliases, URLs") },
@@ -66,7 +70,7 @@ export const RECIPES: readonly Recipe[] = [
     lines: (feed) =>
       [
         "config system external-resource",
-        `  edit "${objectName(feed.name, MAX_NAME.fortios)}"`,
+        `  edit "${objectName(feed, "fortios")}"`,
         "    set type address",
         `    set resource "${listUrl(feed, "txt")}"`,
         '    set username "noisefloor"',
@@ -81,34 +85,30 @@ export const RECIPES: readonly Recipe[] = [
     destination: "the configuration mode of PAN-OS; then a rule with this list as source",
     lines: (feed) =>
       [
-        `set external-list ${objectName(feed.name, MAX_NAME.panos)} type ip url "${tokenUrl(feed, "txt")}"`,
-        `set external-list ${objectName(feed.name, MAX_NAME.panos)} type ip recurring five-minute`,
+        `set external-list ${objectName(feed, "panos")} type ip url "${tokenUrl(feed, "txt")}"`,
+        `set external-list ${objectName(feed, "panos")} type ip recurring five-minute`,
         "commit",
       ].join("\n"),
   },
   {
     consumer: "Suricata",
-    destination: "a shell as root; suricata.yaml names the files under reputation-categories-file and reputation-files",
-    lines: (feed) =>
-      [`${curl(feed, "iprep")} -o /etc/suricata/iprep/${feed.name}.list`, "suricatasc -c ruleset-reload-rules"].join(
-        "\n",
-      ),
-  },
-  {
-    consumer: "Microsoft Sentinel",
-    destination: "a query in Logs, which looks for the addresses in a table of yours",
+    destination:
+      "a shell as root; suricata.yaml names the files under reputation-categories-file and reputation-files, and the second line also belongs into a timer",
     lines: (feed) =>
       [
-        "let noise = externaldata(ip: string, first_seen: datetime, last_seen: datetime, classification: string,",
-        "    tags: string, asn: string, organization: string, country: string)",
-        `    [h@"${tokenUrl(feed, "csv")}"] with (format="csv", ignoreFirstRecord=true);`,
-        "CommonSecurityLog | join kind=inner noise on $left.SourceIP == $right.ip",
+        `${curl(feed, `${feed.url}/v3/feeds/iprep-categories.csv`)} -o /etc/suricata/iprep/categories.txt`,
+        `${curl(feed, listUrl(feed, "iprep"))} -o /etc/suricata/iprep/${feed.name}.list && suricatasc -c ruleset-reload-nonblocking`,
       ].join("\n"),
   },
   {
     consumer: "CrowdSec",
     destination: "the bouncer's own file, such as /etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml",
-    lines: ({ url, token }) => [`api_url: ${url}/`, `api_key: ${token}`, "update_frequency: 1m"].join("\n"),
+    lines: ({ url, token }) => [`api_url: ${url}/`, `api_key: ${token}`, "update_frequency: 60s"].join("\n"),
+  },
+  {
+    consumer: "MISP",
+    destination: 'a new feed of MISP of the format "MISP Feed": its URL, and the header in the second line',
+    lines: ({ url, name, token }) => [`${url}/v3/feeds/${name}/misp/`, `key: ${token}`].join("\n"),
   },
   {
     consumer: "OpenCTI",
@@ -122,5 +122,13 @@ export const RECIPES: readonly Recipe[] = [
         `TAXII2_COLLECTIONS=*.${id}`,
         "TAXII2_INTERVAL=1",
       ].join("\n"),
+  },
+  {
+    consumer: "Microsoft Sentinel",
+    destination: "the data connector Threat Intelligence - TAXII of Microsoft Sentinel",
+    lines: ({ url, id, token }) =>
+      [`API root URL: ${url}/taxii2/root/`, `Collection ID: ${id}`, "Username: noisefloor", `Password: ${token}`].join(
+        "\n",
+      ),
   },
 ];

@@ -68,7 +68,7 @@ test("a token is shown once, the lines of every consumer read the feed with it, 
     await page.locator("select[name=consumer]").selectOption(consumer);
     const lines = (await page.locator(`[data-recipe="${consumer}"]`).textContent()) ?? "";
     expect(lines).toContain(token);
-    for (const [url] of lines.matchAll(/http:[^'"\s]+\/v3\/feeds\/[^'"\s]+/g)) {
+    for (const [url] of lines.matchAll(/http:[^'"\s]+\/v3\/feeds\/tokens\.[^'"\s]+/g)) {
       expect([consumer, (await fetch(url, { headers: { key: token } })).status]).toEqual([consumer, 200]);
     }
   }
@@ -85,14 +85,17 @@ test.each(["worms", "9-worms-with-a-name-longer-than-ipset-takes"])(
   "the lines for %s name the sets that its lists fill",
   async (name) => {
     await makeFeed(name, "tags:worm");
-    const linesOf = (consumer: string) =>
-      RECIPES.find((one) => one.consumer === consumer)?.lines({ url: shown.url, name, id: "", token: shown.key }) ?? "";
-    const read = async (form: string) =>
-      (await fetch(`${shown.url}/v3/feeds/${name}.${form}`, { headers: { key: shown.key } })).text();
-    const [, nft = ""] = /@(\S+) drop/.exec(linesOf("nftables")) ?? [];
-    expect(await read("nft")).toContain(`add set inet noisefloor ${nft} {`);
-    const [, ipset = ""] = /--match-set (\S+) /.exec(linesOf("ipset")) ?? [];
-    expect(await read("ipset")).toContain(`create ${ipset} hash:ip`);
+    const setIn = async (consumer: string, rule: RegExp) => {
+      const recipe = RECIPES.find((one) => one.consumer === consumer);
+      const lines = recipe?.lines({ url: shown.url, name, id: "", token: shown.key }) ?? "";
+      const [list = ""] = /http:[^'\s]+/.exec(lines) ?? [];
+      const script = await (await fetch(list, { headers: { key: shown.key } })).text();
+      return { script, set: rule.exec(lines)?.[1] ?? "" };
+    };
+    const nft = await setIn("nftables", /@(\S+) drop/);
+    expect(nft.script).toContain(`add set inet noisefloor ${nft.set} {`);
+    const ipset = await setIn("ipset", /--match-set (\S+) /);
+    expect(ipset.script).toContain(`create ${ipset.set} hash:ip`);
   },
 );
 
