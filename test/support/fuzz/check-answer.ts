@@ -53,7 +53,8 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
     if (isOfPage && status === 303) return undefined;
     if (status === 304)
       return request.headers["if-none-match"] === undefined ? "a 304 that was not asked for" : undefined;
-    const mediaType = String(headers["content-type"]).replace(/; ?charset=utf-8$/, "");
+    if (status === 204) return text === "" && headers["content-type"] === undefined ? undefined : "a 204 with a body";
+    const mediaType = String(headers["content-type"]).replaceAll(/; ?(?:charset=utf-8|header=present)/g, "");
     const described = (status < 400 ? operation?.mediaTypes[status] : undefined) ?? [JSON_TYPE];
     if (!described.includes(mediaType)) return `an answer of the type ${mediaType}`;
     if (headers["retry-after"] !== undefined) return "Retry-After, which clients sleep for";
