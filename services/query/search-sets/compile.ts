@@ -10,7 +10,10 @@ export type CompileOptions = {
 };
 
 export type CompiledSearch = {
-  /** SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach. */
+  /**
+   * SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach. The
+   * array `narrower` has for each of the narrower searches how many addresses of `found` match it, too.
+   */
   readonly sql: string;
   readonly params: Readonly<Record<string, unknown>>;
   /** The sets that are read, each once. */
@@ -23,7 +26,11 @@ const SEEN: AddressSet = { type: "seen" };
  * Compiles a search to SQL. Each set of addresses becomes one bitmap, and AND, OR and NOT are operations on bitmaps, so
  * that no condition repeats the work of another. No subquery stands for a value: each shard answers from its own rows.
  */
-export function compileSearch(query: SetQuery, { reach, ...options }: CompileOptions): CompiledSearch {
+export function compileSearch(
+  query: SetQuery,
+  { reach, ...options }: CompileOptions,
+  narrower: readonly SetQuery[] = [],
+): CompiledSearch {
   const params: Record<string, unknown> = {};
   const bind = (type: string, value: unknown) => {
     const name = `p${Object.keys(params).length}`;
@@ -41,8 +48,9 @@ export function compileSearch(query: SetQuery, { reach, ...options }: CompileOpt
   };
   const matching = toBitmap(mergeTexts(query), bitmapOf);
   const inReach = reach === undefined ? "matching" : `bitmapAnd(matching, ${bitmapOf({ type: "seen", after: reach })})`;
+  const counts = narrower.map((one) => `bitmapAndCardinality(found, ${toBitmap(mergeTexts(one), bitmapOf)})`);
   const addresses = readSetsSql(sets.map((set) => setSource(set, { ...options, bind })));
-  const sql = `SELECT ${matching} AS matching, ${inReach} AS found
+  const sql = `SELECT ${matching} AS matching, ${inReach} AS found, [${counts.join(", ")}] AS narrower
     FROM (SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${addresses}))`;
   return { sql, params, sets };
 }

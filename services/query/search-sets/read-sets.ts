@@ -11,8 +11,9 @@ type NumberedSource = SetSource & { readonly number: number };
  */
 export function readSetsSql(sources: readonly SetSource[]): string {
   const groups = new Map<string, NumberedSource[]>();
+  const areFew = sources.filter(({ reading }) => reading !== "rows").length <= MAX_SETS_READ_ALONE;
   for (const [number, source] of sources.entries()) {
-    const isAlone = source.reading !== "rows" && sources.length <= MAX_SETS_READ_ALONE;
+    const isAlone = source.reading !== "rows" && areFew;
     const key = isAlone ? String(number) : source.source;
     groups.set(key, [...(groups.get(key) ?? []), { ...source, number }]);
   }

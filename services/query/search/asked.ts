@@ -9,7 +9,7 @@ import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
 import { readScopes } from "../parameters.ts";
-import { and, type SetQuery } from "../search-sets/address-set.ts";
+import type { SetQuery } from "../search-sets/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../search-sets/compile.ts";
 import { type Names, resolveQuery } from "../search-sets/resolve-query.ts";
 
@@ -66,8 +66,8 @@ export type AskedSearch = Omit<AskedQuery, "resolved" | "isOwnSensorsOnly" | "no
   /** Whether the plan allows fewer days than were asked for. */
   readonly isCut: boolean;
   readonly compiled: CompiledSearch;
-  /** The same search for those of its addresses that are in another set as well. */
-  readonly compileWith: (more: SetQuery) => CompiledSearch;
+  /** The same search, which also counts its addresses that match each of some narrower ones. */
+  readonly compileWith: (narrower: readonly SetQuery[]) => CompiledSearch;
 };
 
 export type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
@@ -130,7 +130,7 @@ function compileIn(
     reach: days === undefined && reach > since ? reach : undefined,
   };
   const compiled = compileSearch(resolved, options);
-  const compileWith = (more: SetQuery) => compileSearch(and([resolved, more]), options);
+  const compileWith = (narrower: readonly SetQuery[]) => compileSearch(resolved, options, narrower);
   const adjustedQuery = `(${query}) last_seen:${reachDays}d`;
   const isCut = days !== undefined && days > reachDays;
   return { ...asked, adjustedQuery, days, from, isCut, compiled, compileWith };

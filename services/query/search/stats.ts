@@ -6,14 +6,13 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
-import type { SetQuery } from "../search-sets/address-set.ts";
 import { actors, classified } from "../search-sets/resolve-query.ts";
 import { classification, count, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
-import { paramsOf, searchCount } from "./queries.ts";
+import { paramsOf } from "./queries.ts";
 import { describeAsked, type SearchDeps } from "./route.ts";
-import { type CountedBy, countByValue } from "./stats-queries.ts";
+import { countByValues, countNarrower } from "./stats-queries.ts";
 
 const MAX_ENTRIES = 10_000;
 const ENTRIES = wholeNumber({
@@ -157,34 +156,26 @@ const NO_STATS = {
 async function readStats(asked: AskedSearch, limit: number, { read }: SearchDeps, signal: AbortSignal) {
   const { compiled, compileWith, names, scopes } = asked;
   if (scopes.length === 0) return NO_STATS;
-  const countIn = async (search: AskedSearch["compiled"]) => {
-    const query = searchCount(search);
-    return onlyRow(query, await read(query, { ...paramsOf(asked), ...search.params }, signal));
-  };
-  const countWith = async (more: SetQuery) => (await countIn(compileWith(more))).count;
-  const byValue = (by: CountedBy, entries: number) =>
-    read(countByValue(compiled, by, scopes.length), { ...paramsOf(asked), limit: entries }, signal);
-  const classOf = async (name: (typeof INTENTIONS)[number]) => ({
-    name,
-    count: await countWith(classified(name, names)),
-  });
-  const actorOf = async (name: string) => ({
-    name,
-    count: await countWith(actors({ type: "equals", text: name.toLowerCase() }, names)),
-  });
-  const countActors = async () => {
-    if ((await countWith(actors("any", names))) === 0) return [];
-    return Promise.all([...new Set([...names.networks.lists.actor.values()].map(({ name }) => name))].map(actorOf));
-  };
-  const [counted, organizations, asns, countries, tags, classifications, actorCounts] = await Promise.all([
-    countIn(compiled),
-    byValue("organization", limit),
-    byValue("asn", limit),
-    byValue("country", MAX_ENTRIES),
-    byValue("tag", MAX_ENTRIES),
-    Promise.all(INTENTIONS.map(classOf)),
-    countActors(),
+  const actorNames = [...new Set([...names.networks.lists.actor.values()].map(({ name }) => name))];
+  const narrower = compileWith([
+    ...INTENTIONS.map((name) => classified(name, names)),
+    ...actorNames.map((name) => actors({ type: "equals", text: name.toLowerCase() }, names)),
   ]);
-  const byCount = classifications.toSorted((one, other) => other.count - one.count || (one.name < other.name ? -1 : 1));
-  return { counted, organizations, asns, countries, tags, classifications: byCount, actors: actorCounts };
+  const counting = countNarrower(narrower);
+  const [counted, values] = await Promise.all([
+    read(counting, { ...paramsOf(asked), ...narrower.params }, signal).then((rows) => onlyRow(counting, rows)),
+    read(countByValues(compiled, scopes.length), paramsOf(asked), signal),
+  ]);
+  const countOf = (index: number) => counted.narrower[index] ?? 0;
+  const valuesOf = (wanted: (typeof values)[number]["kind"]) => values.filter(({ kind }) => kind === wanted);
+  const classes = INTENTIONS.map((name, index) => ({ name, count: countOf(index) }));
+  return {
+    counted,
+    organizations: valuesOf("organization").slice(0, limit),
+    countries: valuesOf("country"),
+    asns: valuesOf("asn").slice(0, limit),
+    tags: valuesOf("tag"),
+    classifications: classes.toSorted((one, other) => other.count - one.count || (one.name < other.name ? -1 : 1)),
+    actors: actorNames.map((name, index) => ({ name, count: countOf(INTENTIONS.length + index) })),
+  };
 }
