@@ -18,7 +18,7 @@ const integration = {
     "test/e2e/**/*.test.ts",
     // Clusters of their own, for what users of one machine do not meet.
     ...(IS_FULL || process.env.TEST_SHARDS ? ["test/cluster/**/*.test.ts"] : []),
-    // Sensors, and readers of feeds, of package registries, which take a minute to install.
+    // Sensors and readers of feeds from package registries, which take a minute to install.
     ...(IS_FULL ? ["test/sensors/**/*.test.ts", "test/consumers/**/*.test.ts"] : []),
     // Minutes of kills and outages, each of whose promises a smaller test keeps on every commit.
     ...(IS_FULL ? ["test/scenarios/**/*.test.ts"] : []),

@@ -9,13 +9,13 @@ import { runInNamespace, unpackFirewalls } from "./network-namespace.ts";
 
 const random = seeded(62);
 /** Some in a row, so that there are blocks. */
-const some = () =>
+const makeAddresses = () =>
   Array.from({ length: 3_000 }, () => random.int(0x01000000, 0xdfffffff)).flatMap((first) =>
     Array.from({ length: random.int(1, 9) }, (_, more) => numberToIpv4(first + more)),
   );
-const kept = some();
-const before = makeList(new Set([...kept, ...some()]));
-const after = makeList(new Set([...kept, ...some()]));
+const kept = makeAddresses();
+const before = makeList(new Set([...kept, ...makeAddresses()]));
+const after = makeList(new Set([...kept, ...makeAddresses()]));
 const ipsOf = ({ addresses }: { readonly addresses: Uint32Array }) => Array.from(addresses, numberToIpv4);
 
 const setSchema = z.object({

@@ -157,13 +157,13 @@ const changedSince = {
 export const readChangedObjects = (client: ClickHouseClient, feedId: string, since: number): Promise<Uint32Array> =>
   readColumns(client, { ...changedSince, params: { feedId, since } }, (row) => row.uint32s());
 
-/** Where a page of objects begins: behind this version. */
+/** A page of objects begins after this version. */
 export type ObjectPosition = { readonly modifiedAt: number; readonly address: number };
 
 export type PageOptions = {
   readonly after: ObjectPosition;
   readonly limit: number;
-  /** Without objects that were revoked up to this time, in milliseconds since 1970 UTC: who never had them needs no word. */
+  /** Leaves out objects that were revoked up to this time, in milliseconds since 1970 UTC, for a consumer without any. */
   readonly revokedAfter: number;
   /** Only these UUIDs; all of them when it is empty. */
   readonly ids: readonly string[];

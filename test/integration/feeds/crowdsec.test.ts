@@ -75,7 +75,7 @@ test("filters that leave the feed out answer with nothing, and looking an addres
   );
 });
 
-test("a token of a ready-made feed is good for it, and what is none is forbidden", async () => {
+test("a token of a ready-made feed reads it, and without a valid token all is forbidden", async () => {
   const token = await makeToken("tag-mirai");
   expect((await poll(token, "startup=true")).started).toEqual(["45.0.0.1", "45.0.0.2"]);
   const headers: Record<string, string>[] = [
@@ -92,7 +92,7 @@ test("a token of a ready-made feed is good for it, and what is none is forbidden
   }
 });
 
-test("who obeys every answer has exactly the list, and no decision is ever over", { timeout: 120_000 }, async () => {
+test("a bouncer that obeys every answer bans exactly the list, without a gap", { timeout: 120_000 }, async () => {
   const random = seeded(7);
   await put("model", "ip:46.0.0.0/16");
   const token = await makeToken("model");

@@ -80,7 +80,7 @@ test("forms say the same addresses, with what is known of each", async () => {
   expect([unknown.status, unknown.json().message]).toEqual([404, expect.stringMatching(/txt, csv, ndjson, json, nft/)]);
 });
 
-test("the categories of reputation lists are the same for all feeds, for who may read one", async () => {
+test("the categories of reputation lists are the same for all feeds, and need a key", async () => {
   const { status, body, fields } = await ask("/v3/feeds/iprep-categories.csv");
   expect([status, fields["content-type"]]).toEqual([200, "text/csv; charset=utf-8"]);
   expect(body.split("\n")[0]).toBe("1,NFMalicious,Seen scanning with malicious intent");

@@ -109,7 +109,7 @@ test("an object is new when its address enters, gets a version an hour when seen
   expect(await readNewestVersion(client, FEED.id), "versions without a reason").toEqual(newest);
 });
 
-test("who follows the versions of two processes ends with exactly the objects of the list", {
+test("a consumer that follows the versions of two processes ends with exactly the objects of the list", {
   timeout: 120_000,
 }, async () => {
   const random = seeded(16);

@@ -78,7 +78,7 @@ test("pages are full, the next is the same when it is asked again, and what is n
   await put("pages", "ip:45.0.0.0/24 -ip:45.0.0.2");
   const changed = await readPage(`${objects}?added_after=${rest.last}`);
   expect(changed.names).toEqual(["-45.0.0.2"]);
-  // Who begins now never had it; who was in the middle of the pages may have.
+  // A consumer that begins now never had it; one in the middle of the pages may have.
   expect((await readPage(objects)).names).toEqual(["Noisefloor", ...ips.filter((ip) => ip !== "45.0.0.2")]);
   expect((await readPage(`${objects}?next=${second.next}`)).names).toEqual(["45.0.0.6", "45.0.0.7", "-45.0.0.2"]);
   await put("pages", "ip:45.0.0.0/24");

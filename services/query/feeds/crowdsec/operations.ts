@@ -54,7 +54,6 @@ export const SCENARIOS_NOT_CONTAINING = text({
   description: "A list with commas: the feed's name has none of these in it, or no decision is answered.",
   example: "tag-",
 });
-/** As bouncers name it. */
 export const IP = text({ name: "ip", description: "Decisions about this address alone.", example: "192.175.48.6" });
 const FILTERS: readonly Parameter<unknown>[] = [SCOPES, ORIGINS, SCENARIOS_CONTAINING, SCENARIOS_NOT_CONTAINING];
 
@@ -101,7 +100,7 @@ export const listDecisions = defineOperation({
   },
 });
 
-/** `POST /v1/usage-metrics`: bouncers report what they did, and stop when nobody takes the report. */
+/** `POST /v1/usage-metrics`: bouncers report what they did, and log an error when nobody takes the report. */
 export const postUsageMetrics = defineOperation({
   ...CROWDSEC,
   id: "postUsageMetrics",

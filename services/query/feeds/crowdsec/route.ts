@@ -28,12 +28,12 @@ import {
 const RETRY_AFTER_SECONDS = 10;
 
 /** A feed as the bouncer with a token sees it. */
-type Bounced = { readonly token: FeedToken; readonly feed: Feed };
+type BouncerFeed = { readonly token: FeedToken; readonly feed: Feed };
 
 export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { feeds, client, now } = deps;
 
-  const bouncedFeed = (request: FastifyRequest): Bounced => {
+  const feedOfBouncer = (request: FastifyRequest): BouncerFeed => {
     const sent = request.headers["x-api-key"];
     const token = typeof sent === "string" ? readToken(request, sent, deps) : undefined;
     const feed = token && feedOfToken(token, feeds, deps.catalogue);
@@ -48,32 +48,32 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     throw new HttpError(503, "The feed is not prepared yet: send the request again in a few seconds");
   };
   /** What changed for a bouncer since its last answer: all of the list, when it had none or too long ago. */
-  const changesFor = async ({ token, feed }: Bounced, state: FeedState, answeredAt: number) => {
+  const changesFor = async ({ token, feed }: BouncerFeed, state: FeedState, answeredAt: number) => {
     const last = await readStreamPosition(client, token.id);
     const changes = last && (await feeds.lists.changesSince(state, last.revision));
     const to = turnAt(answeredAt, feed.ttlHours);
-    if (last === undefined || changes === undefined) return { ...wholeList(state), isNews: true };
+    if (last === undefined || changes === undefined) return { ...wholeList(state), hasChanged: true };
     const after = turnAt(last.answeredAt, feed.ttlHours);
     const added = new Set(changes.added);
     const prolonged = dueAddresses(state.addresses, { after, to }).filter((address) => !added.has(address));
     return {
       started: [changes.added, prolonged],
       ended: [changes.removed, prolonged],
-      isNews: last.revision !== state.head.revision || after !== to,
+      hasChanged: last.revision !== state.head.revision || after !== to,
     };
   };
 
   registerOperation(app, streamDecisions, async (request, reply, { signal }, toJsonArray) => {
-    const bounced = bouncedFeed(request);
-    const { token, feed } = bounced;
+    const bouncer = feedOfBouncer(request);
+    const { token, feed } = bouncer;
     const state = await stateOf(feed, reply, signal);
     const answeredAt = now();
     const isStartup = readParameter(request.query, STARTUP);
-    const { started, ended, isNews } = isStartup
-      ? { ...wholeList(state), isNews: true }
-      : await changesFor(bounced, state, answeredAt);
+    const { started, ended, hasChanged } = isStartup
+      ? { ...wholeList(state), hasChanged: true }
+      : await changesFor(bouncer, state, answeredAt);
     if (!wantsFeed(feed.name, filterOf(request.query))) return { new: [], deleted: [] };
-    if (isNews) {
+    if (hasChanged) {
       const position = { revision: state.head.revision, answeredAt };
       // Not before the answer was sent whole: a bouncer that was cut off gets the same again.
       reply.raw.once("finish", () => {
@@ -89,7 +89,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
   });
 
   registerOperation(app, listDecisions, async (request, reply, { signal }, toJsonArray) => {
-    const { feed } = bouncedFeed(request);
+    const { feed } = feedOfBouncer(request);
     const ip = readParameter(request.query, IP);
     if (ip !== undefined && !isIpv4(ip) && !isIPv6(ip)) {
       throw new HttpError(400, "Invalid parameter: ip takes an address");
@@ -105,7 +105,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     app,
     postUsageMetrics,
     async (request) => {
-      bouncedFeed(request);
+      feedOfBouncer(request);
       return { message: "Metrics are not kept" };
     },
     ADDRESSES_ROUTE,

@@ -21,7 +21,7 @@ export const IPREP_CATEGORIES_CSV = Object.values(CATEGORIES)
   .map(({ number, shortName, description }) => `${number},${shortName},${description}\n`)
   .join("");
 
-/** Suricata's reputation list: `address,category,score` lines. It has no changes, as Suricata reads lists alone. */
+/** Suricata's reputation list: `address,category,score` lines. It has no changes, as Suricata reads whole lists. */
 export const iprep: Form = {
   name: "iprep",
   contentType: "text/plain; charset=utf-8",

@@ -2,7 +2,7 @@ import { indicatorPatternOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { FeedObject } from "../feed-content.ts";
 
-/** Who says so: the same in all objects of all installations. Its times are those of this definition. */
+/** The author of all indicators, the same in every installation. Its times are those of this definition. */
 export const IDENTITY = {
   type: "identity",
   spec_version: "2.1",

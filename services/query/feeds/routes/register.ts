@@ -20,12 +20,15 @@ export const FEED_OPERATIONS = [
   ...GUARD_OPERATIONS,
 ] as const;
 
+/** The first objects of a feed of a million addresses take longer than a request may. */
+const MAX_SYNC_MS = 15 * 60_000;
+
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
   const { client, feeds, now } = options;
   const syncObjects = createObjectSync({
     client,
     lists: feeds.lists,
-    readItems: (addresses, asOf) => readItems(addresses, asOf, options, AbortSignal.timeout(app.deadlineMs)),
+    readItems: (addresses, asOf) => readItems(addresses, asOf, options, AbortSignal.timeout(MAX_SYNC_MS)),
     now,
   });
   const deps = { ...options, syncObjects };

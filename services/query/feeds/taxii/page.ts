@@ -46,7 +46,7 @@ const requestSchema = z.strictObject({
   /** Times of versions; empty for all. */
   versions: z.array(z.int()),
 });
-/** Which objects a page has, and behind which version it begins. */
+/** Which objects a page has, and after which version it begins. */
 export type PageRequest = z.infer<typeof requestSchema>;
 
 /** A page's request as `next` says it. A position and no count: sent again, it gets the same page. */
