@@ -7,17 +7,15 @@ const counted = { adjusted_query: z.string(), count: z.int() };
 const countSchema = z.looseObject(counted);
 const list = z.array(z.looseObject({ count: z.int() }));
 
-/** The lists of the answer that a store of ours fills, each with the member that has the value. */
-const LISTS = {
-  classifications: "classification",
-  tags: "tag",
-  asns: "asn",
-  organizations: "organization",
-  countries: "country",
-  actors: "actor",
-} as const;
-type ListName = keyof typeof LISTS;
-const NAMES: readonly ListName[] = ["classifications", "tags", "asns", "organizations", "countries", "actors"];
+/** The lists of the answer that a store of ours fills, each with its member that has the value; in their order here. */
+const LISTS = [
+  ["classifications", "classification"],
+  ["tags", "tag"],
+  ["asns", "asn"],
+  ["organizations", "organization"],
+  ["countries", "country"],
+  ["actors", "actor"],
+] as const;
 
 const statsSchema = z.looseObject({
   ...counted,
@@ -55,10 +53,9 @@ export async function showStats(search: Search, { json }: OutputOptions, context
     return;
   }
   print(`${found.count} ${found.count === 1 ? "address matches" : "addresses match"}.`);
-  for (const name of NAMES) {
+  for (const [name, member] of LISTS) {
     const entries = found.stats[name];
     if (entries.length === 0) continue;
-    const member = LISTS[name];
     print();
     show(
       entries.map((entry) => ({ [member]: entry[member], addresses: entry.count })),

@@ -1,4 +1,4 @@
-import { writeValue } from "@noisefloor/domain/query-language/complete.ts";
+import { writeValue } from "@noisefloor/domain/query-language/completion/complete.ts";
 import { searchPath } from "../routing/paths.ts";
 import { Hostile } from "../text/hostile.tsx";
 

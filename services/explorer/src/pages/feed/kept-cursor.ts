@@ -30,7 +30,6 @@ export function keepCursor(feedId: string, cursor: KeptCursor): void {
 
 function isCursor(kept: unknown): kept is KeptCursor {
   if (typeof kept !== "object" || kept === null) return false;
-  const has = (name: string, type: string) =>
-    name in kept && typeof Object.entries(kept).find(([one]) => one === name)?.[1] === type;
-  return has("cursor", "string") && has("at", "string") && has("count", "number");
+  if (!("cursor" in kept && "at" in kept && "count" in kept)) return false;
+  return typeof kept.cursor === "string" && typeof kept.at === "string" && typeof kept.count === "number";
 }

@@ -1,4 +1,4 @@
-import { fieldAt, type KnownValue, type KnownValues } from "@noisefloor/domain/query-language/complete.ts";
+import { fieldAt, type KnownValue, type KnownValues } from "@noisefloor/domain/query-language/completion/complete.ts";
 import { allSensors, allTags, statsByCountry } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";

@@ -1,4 +1,4 @@
-import { complete, type Suggestion } from "@noisefloor/domain/query-language/complete.ts";
+import { complete, type Suggestion } from "@noisefloor/domain/query-language/completion/complete.ts";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Hostile } from "../../text/hostile.tsx";
 import { useKnownValues } from "./known-values.ts";

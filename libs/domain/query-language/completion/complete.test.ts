@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { LISTED_FIELDS } from "../fields.ts";
+import { readQuery } from "../read-query.ts";
 import { complete, fieldAt, type KnownValues, writeValue } from "./complete.ts";
-import { LISTED_FIELDS } from "./fields.ts";
-import { readQuery } from "./read-query.ts";
 
 const TAGS = [
   { value: "mirai", name: "Mirai" },

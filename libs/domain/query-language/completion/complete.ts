@@ -1,8 +1,8 @@
-import { type FieldKind, findField, LISTED_FIELDS } from "./fields.ts";
-import type { Field } from "./query.ts";
-import { quote } from "./quote.ts";
+import { type FieldKind, findField, LISTED_FIELDS } from "../fields.ts";
+import type { Field } from "../query.ts";
+import { quote } from "../quote.ts";
 
-/** What may be written at a place of a query. */
+/** What may be written at the cursor. */
 export type Completion = {
   /** The part of the text that a suggestion replaces, in UTF-16 units from 0. */
   readonly from: number;
@@ -25,16 +25,16 @@ const MAX_SUGGESTIONS = 10;
 
 /** The field whose value is being written there, by which a caller knows which values to load. */
 export function fieldAt(text: string, cursor: number): Field | undefined {
-  const place = placeAt(text, cursor);
-  const found = place?.field === undefined ? undefined : findField(place.field);
+  const context = contextAt(text, cursor);
+  const found = context?.field === undefined ? undefined : findField(context.field);
   return found !== undefined && "kind" in found && "field" in found ? found.field : undefined;
 }
 
 /** Suggests fields, or values of the field before the cursor; those that begin with what is written come first. */
 export function complete(text: string, cursor: number, known: KnownValues): Completion {
-  const place = placeAt(text, cursor);
-  if (place === undefined) return { from: cursor, to: cursor, suggestions: [] };
-  const { from, typed, field } = place;
+  const context = contextAt(text, cursor);
+  if (context === undefined) return { from: cursor, to: cursor, suggestions: [] };
+  const { from, typed, field } = context;
   if (field === undefined) {
     const to = cursor + (/^[\w.]*:?/.exec(text.slice(cursor))?.[0].length ?? 0);
     return { from, to, suggestions: typed === "" ? [] : suggestFields(typed) };
@@ -44,10 +44,10 @@ export function complete(text: string, cursor: number, known: KnownValues): Comp
   return { from, to, suggestions: "kind" in found ? suggestValues(found, typed, known) : [] };
 }
 
-type Place = { readonly from: number; readonly typed: string; readonly field: string | undefined };
+type CursorContext = { readonly from: number; readonly typed: string; readonly field: string | undefined };
 
 /** What is written before the cursor: undefined within a range, where numbers and times stand. */
-function placeAt(text: string, cursor: number): Place | undefined {
+function contextAt(text: string, cursor: number): CursorContext | undefined {
   const groups: (string | undefined)[] = [];
   let [start, isQuoted, isRange] = [0, false, false];
   for (let index = 0; index < cursor; index++) {
