@@ -92,17 +92,17 @@ test("a token of a ready-made feed reads it, and without a valid token all is fo
   }
 });
 
-test("a bouncer that obeys every answer bans exactly the list, without a gap", { timeout: 120_000 }, async () => {
+test("a bouncer that obeys every answer bans exactly the list, without a gap", { timeout: 240_000 }, async () => {
   const random = seeded(7);
   await put("model", "ip:46.0.0.0/16");
   const token = await makeToken("model");
   /** When each decision ends. */
   const bans = new Map<string, number>();
-  const ips = Array.from({ length: 40 }, (_, index) => numberToIpv4(0x2e000001 + index));
-  for (let round = 0; round < 12; round++) {
+  const ips = Array.from({ length: 16 }, (_, index) => numberToIpv4(0x2e000001 + index));
+  for (let round = 0; round < 8; round++) {
     const seen = ips.filter(() => random.chance(0.3));
     await world.store(seen.map((ip) => observation(ip, now - 1_000)));
-    const listed = random.shuffle(ips).slice(0, random.int(1, 30));
+    const listed = random.shuffle(ips).slice(0, random.int(1, 12));
     await put("model", listed.map((ip) => `ip:${ip}`).join(" OR "));
     const { started, deleted } = await poll(token, `startup=${round === 0}`);
     for (const ip of deleted) bans.delete(ip);
@@ -110,9 +110,8 @@ test("a bouncer that obeys every answer bans exactly the list, without a gap", {
       expect(bans.has(ip), `${ip} is announced twice without being deleted`).toBe(false);
       bans.set(ip, now + 24 * HOUR);
     }
-    const { body } = await send("GET", "/v3/feeds/model.json", { key });
-    const { items } = z.object({ items: z.array(z.object({ ip: z.string() })) }).parse(body);
-    expect([...bans.keys()].sort()).toEqual(items.map(({ ip }) => ip).sort());
+    const { body } = await world.app.inject({ url: "/v3/feeds/model.txt", headers: { key } });
+    expect([...bans.keys()].sort()).toEqual(body.split("\n").slice(0, -1).sort());
     for (const [ip, end] of bans) expect(end - now, ip).toBeGreaterThan(11 * HOUR);
     await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
     now += random.pick([60_000, HOUR, 5 * HOUR, 11 * HOUR]);

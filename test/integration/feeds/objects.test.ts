@@ -110,7 +110,7 @@ test("an object is new when its address enters, gets a version an hour when seen
 });
 
 test("a consumer that follows the versions of two processes ends with exactly the objects of the list", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const random = seeded(16);
   const { feed, client, addresses, openProcess } = await openFeed();
@@ -132,7 +132,7 @@ test("a consumer that follows the versions of two processes ends with exactly th
       after = { modifiedAt: last.modifiedAt, address: last.address };
     }
   };
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 6; round++) {
     feed.now += random.int(0, HOUR_MS);
     for (let change = 0; change < 12; change++) {
       const address = 0x01000000 + random.int(0, 40);

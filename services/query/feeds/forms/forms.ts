@@ -1,13 +1,12 @@
+import { mmdb } from "../mmdb/mmdb.ts";
+import { stix } from "../objects/stix.ts";
 import { csv } from "./csv.ts";
 import { dnsbl, rpz } from "./dns-zones.ts";
 import type { Form } from "./form.ts";
 import { iprep } from "./iprep.ts";
 import { ipset } from "./ipset.ts";
-import { json } from "./json.ts";
-import { mmdb } from "./mmdb.ts";
-import { ndjson } from "./ndjson.ts";
+import { json, ndjson } from "./json.ts";
 import { nft } from "./nft.ts";
-import { stix } from "./stix.ts";
 import { txt } from "./txt.ts";
 
 /** Every form that a feed has, in the order in which they are listed to users. */

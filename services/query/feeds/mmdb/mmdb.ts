@@ -1,8 +1,8 @@
 import type { FeedHead } from "../feed-content.ts";
-import { makeDataSection } from "../mmdb/data-section.ts";
-import { encodeArray, encodeMap, encodeNumber, encodeText } from "../mmdb/encode.ts";
-import { makeSearchTree, SEPARATOR, type SearchTree } from "../mmdb/search-tree.ts";
-import type { Form } from "./form.ts";
+import type { Form } from "../forms/form.ts";
+import { makeDataSection } from "./data-section.ts";
+import { encodeArray, encodeMap, encodeNumber, encodeText } from "./encode.ts";
+import { makeSearchTree, SEPARATOR, type SearchTree } from "./search-tree.ts";
 
 const CHUNK_BYTES = 64 * 1_024;
 /** What readers look for, from the end of the file. */

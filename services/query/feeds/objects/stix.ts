@@ -1,6 +1,6 @@
 import type { FeedHead, FeedObjects } from "../feed-content.ts";
-import { IDENTITY, toIndicator } from "../objects/indicator.ts";
-import type { Form } from "./form.ts";
+import type { Form } from "../forms/form.ts";
+import { IDENTITY, toIndicator } from "./indicator.ts";
 
 /** A bundle of STIX 2.1: an indicator an address; changes are new versions, of gone addresses with `revoked`. */
 export const stix: Form = {
