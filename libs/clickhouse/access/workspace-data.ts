@@ -50,8 +50,18 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
   }
 }
 
-/** Deletes a workspace itself; its keys stay as they are. */
+/** What a workspace has made for others to read: another one with its id must not find it. */
+const FEED_TABLES = ["feed_tokens", "feeds", "guard_networks"];
+
+/** Deletes a workspace itself and its feeds; its keys stay as they are. */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
+  for (const table of FEED_TABLES) {
+    await mutate(client, {
+      table,
+      change: "DELETE WHERE workspace_id = {workspaceId:String}",
+      params: { workspaceId },
+    });
+  }
   await mutate(client, {
     table: "workspaces",
     change: "DELETE WHERE workspace_id = {workspaceId:String}",

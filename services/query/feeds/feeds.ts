@@ -59,7 +59,7 @@ export type FeedsService = {
   readonly client: ClickHouseClient;
 };
 
-/** ASK: refreshed at least once a minute. */
+/** Every feed is refreshed at least once a minute. */
 const REFRESH_AFTER_MS = 45_000;
 /** A list that nobody refreshed for so long is refreshed before it is answered. */
 const STALE_MS = 90_000;

@@ -2,6 +2,7 @@ import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
 import { failOnHeaderFaults } from "../../support/oracle/answer-headers.ts";
+import { startFeedProcess } from "../../support/worlds/feed-process.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -119,6 +120,21 @@ test("since is refused where it is no cursor, too old, or of another feed", asyn
   const unknown = await ask(`/v3/feeds/cursors.txt?since=${other}`);
   expect([unknown.status, unknown.json()]).toEqual([410, { message }]);
   expect((await ask(`/v3/feeds/cursors.iprep?since=${cursor}`)).status).toBe(400);
+});
+
+test("a cursor holds for seven days after its list was replaced, also in a process that has just started", async () => {
+  const { cursor } = (await put("week", { query: "tags:mirai" })).json();
+  now += 1_000;
+  await put("week", { query: "tags:crawler" });
+  const sinceIn = async (app: World["app"]) =>
+    (await app.inject({ url: `/v3/feeds/week.txt?since=${cursor}`, headers: { key } })).statusCode;
+  now += 7 * DAY - 10_000;
+  const other = await startFeedProcess(world, () => now);
+  expect([await sinceIn(world.app), await sinceIn(other.app)]).toEqual([200, 200]);
+  now += 20_000;
+  expect([await sinceIn(world.app), await sinceIn(other.app)]).toEqual([410, 410]);
+  await other.stop();
+  now -= 7 * DAY + 10_000;
 });
 
 test("more than the limit: those seen last, said so", async () => {

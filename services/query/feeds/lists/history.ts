@@ -15,8 +15,11 @@ import {
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 
-/** ASK: changes are kept for this long. */
+/** For how long a cursor holds after its list was replaced. */
 const KEPT_MS = 7 * DAY_MS;
+
+/** Whether a list that was replaced at a time may still be asked about. Both in milliseconds since 1970 UTC. */
+export const isKept = (replacedAt: number, now: number) => replacedAt >= now - KEPT_MS;
 
 /**
  * The changes from a revision to a later one, in the order in which they were made; undefined when they do not lead
@@ -81,7 +84,7 @@ export async function readChangesSince(client: ClickHouseClient, span: Span): Pr
   const changes = await readChanges(client, feedId, first);
   const path = pathBetween(changes, { from: (one) => one === since, to: revision });
   const replacedAt = path === undefined ? first : (path[0]?.refreshedAt ?? now);
-  if (replacedAt < now - KEPT_MS) return undefined;
+  if (!isKept(replacedAt, now)) return undefined;
   if (path !== undefined) return composeChanges(path);
   const before = await readListAt(client, feedId, since);
   return before && changesBetween(before, addresses);

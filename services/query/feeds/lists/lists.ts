@@ -16,7 +16,7 @@ import {
   NO_CHANGES,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import { pathBetween, readChangesSince, readListAt } from "./history.ts";
+import { isKept, pathBetween, readChangesSince, readListAt } from "./history.ts";
 
 /** A feed's list as its last refresh found it. */
 export type FeedState = {
@@ -141,7 +141,10 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
     async changesSince({ head, addresses, recent }, since) {
       if (since === head.revision) return NO_CHANGES;
       const path = pathBetween(recent, { from: (one) => one === since, to: head.revision });
-      if (path !== undefined) return composeChanges(path);
+      const [next] = path ?? [];
+      if (path !== undefined && next !== undefined) {
+        return isKept(next.refreshedAt, now()) ? composeChanges(path) : undefined;
+      }
       const { feedId, revision } = head;
       return readChangesSince(client, { feedId, since, revision, addresses, now: now() });
     },
