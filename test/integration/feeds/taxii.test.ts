@@ -76,6 +76,12 @@ test("pages are full, the next is the same when it is asked again, and what is n
   expect(await readPage(`${objects}?added_after=${rest.last}`)).toMatchObject({ names: [], last: rest.last });
 
   await put("pages", "ip:45.0.0.0/24 -ip:45.0.0.2");
+  expect((await readPage(`${objects}?added_after=9999-12-31T23:59:59Z`)).names).toEqual([]);
+  const old = await readPage(`${objects}?added_after=1066-10-14T09:00:00Z&limit=2`);
+  expect([old.names, (await readPage(`${objects}?next=${old.next}`)).more]).toEqual([
+    ["Noisefloor", "45.0.0.1"],
+    false,
+  ]);
   const changed = await readPage(`${objects}?added_after=${rest.last}`);
   expect(changed.names).toEqual(["-45.0.0.2"]);
   // A consumer that begins now never had it; one in the middle of the pages may have.

@@ -7,6 +7,8 @@ import { IDENTITY } from "../objects/indicator.ts";
 const MAX_LIMIT = 1_000;
 const INDICATOR = "indicator";
 const LAST_ADDRESS = 0xffffffff;
+/** Later than any version, and a time that the store can compare with. */
+const MAX_TIME = Date.UTC(2100, 0);
 
 export const ADDED_AFTER = text({
   name: "added_after",
@@ -35,10 +37,10 @@ export const MATCHES = [MATCH_ID, MATCH_TYPE, MATCH_VERSION, MATCH_SPEC_VERSION]
 
 const requestSchema = z.strictObject({
   /** The last version that was answered. Milliseconds since 1970 UTC. */
-  modifiedAt: z.int().min(0),
+  modifiedAt: z.int().min(0).max(MAX_TIME),
   address: z.int().min(0).max(LAST_ADDRESS),
   /** Revocations up to this time are left out; undefined where it is the time of the first page. */
-  revokedAfter: z.int().min(0).optional(),
+  revokedAfter: z.int().min(0).max(MAX_TIME).optional(),
   hasIdentity: z.boolean(),
   hasIndicators: z.boolean(),
   /** UUIDs of indicators; empty for all. */
@@ -81,7 +83,8 @@ function parseTime(text: string, name: string): number {
 export function readPageRequest(query: RawQuery, objectId?: string): PageRequest {
   const next = readParameter(query, NEXT);
   if (next !== undefined) return parseNext(next);
-  const addedAfter = readParameter(query, ADDED_AFTER);
+  const since = readParameter(query, ADDED_AFTER);
+  const addedAfter = since === undefined ? undefined : parseTime(since, ADDED_AFTER.name);
   const asked = objectId === undefined ? listOf(readParameter(query, MATCH_ID)) : [objectId];
   const types = listOf(readParameter(query, MATCH_TYPE));
   const versions = listOf(readParameter(query, MATCH_VERSION)) ?? [];
@@ -97,7 +100,7 @@ export function readPageRequest(query: RawQuery, objectId?: string): PageRequest
   const isOfType = (type: string) => types?.includes(type) ?? true;
   const identityVersion = isAnyVersion || versionTimes.includes(Date.parse(IDENTITY.modified));
   return {
-    modifiedAt: addedAfter === undefined ? 0 : parseTime(addedAfter, ADDED_AFTER.name),
+    modifiedAt: Math.min(Math.max(addedAfter ?? 0, 0), MAX_TIME),
     address: addedAfter === undefined ? 0 : LAST_ADDRESS,
     ...(addedAfter === undefined ? {} : { revokedAfter: 0 }),
     hasIdentity:
@@ -105,7 +108,7 @@ export function readPageRequest(query: RawQuery, objectId?: string): PageRequest
       identityVersion &&
       isOfType("identity") &&
       (asked?.includes(IDENTITY.id) ?? true) &&
-      (addedAfter === undefined || parseTime(addedAfter, ADDED_AFTER.name) < Date.parse(IDENTITY.created)),
+      (addedAfter === undefined || addedAfter < Date.parse(IDENTITY.created)),
     hasIndicators: isOfVersion && isOfType(INDICATOR) && (ids === undefined || ids.length > 0),
     ids: ids ?? [],
     versions: versionTimes,
