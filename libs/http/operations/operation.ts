@@ -160,7 +160,11 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     method: operation.method,
     url: routeOf(operation),
     config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
-    onRequest: [nameUnknownParameters(known), ...[onRequest ?? []].flat()],
+    onRequest: [
+      nameUnknownParameters(known),
+      ...(operation.method === "DELETE" ? [allowNoBody] : []),
+      ...[onRequest ?? []].flat(),
+    ],
     handler: async (request, reply) => {
       const memory = app.responseMemory.reserve(request);
       // Not before the connection is done with it: what the client has not read is still in memory.
@@ -199,6 +203,12 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
       }
     },
   });
+}
+
+/** Many clients name a type of the body that they do not send with a DELETE: Fastify would look for the body. */
+async function allowNoBody({ raw: { headers } }: FastifyRequest): Promise<void> {
+  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
+  if (length === "0" && encoding === undefined) delete headers["content-type"];
 }
 
 type Answered = { readonly mediaType: string; readonly body: string | readonly Buffer[] };

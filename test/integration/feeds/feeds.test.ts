@@ -58,7 +58,8 @@ test("a feed is created, listed, read, replaced and deleted", async () => {
   expect(replaced.json()).toMatchObject({ id: feed.id, created_at: feed.created_at, count: 1, limit: 10 });
   expect((await ask("/v3/feeds/bots.txt")).body).toBe("45.0.0.1\n");
   expect((await ask(`/v3/feeds/bots.txt?since=${feed.cursor}`)).body).toBe("-45.0.0.2\n");
-  expect((await ask("/v3/feeds/bots", { key }, { method: "DELETE" })).status).toBe(204);
+  const typed = { key, "content-type": "application/json" };
+  expect((await ask("/v3/feeds/bots", typed, { method: "DELETE" })).status).toBe(204);
   expect((await ask("/v3/feeds/bots")).status).toBe(404);
   expect((await ask("/v3/feeds/bots.txt")).json()).toEqual({ message: "Feed not found" });
 });

@@ -4,7 +4,12 @@ import { readSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
+import { writeFeed } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
+import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
+import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openSensorKeyWorld, type SensorKeyWorld, TEAM_A, TEAM_B } from "../../support/intake/sensor-key-world.ts";
@@ -20,7 +25,7 @@ afterAll(() => keys.close());
 const workspacesOf = (table: string) =>
   defineQuery({
     name: "test-rows-of",
-    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${rowsOf(table)} WHERE workspace_id != '' GROUP BY workspace_id`,
+    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${SPREAD_TABLES.includes(table) ? rowsOf(table) : table} WHERE workspace_id != '' GROUP BY workspace_id`,
     params: z.object({}),
     row: z.object({ workspace: z.string(), isThere: z.literal(1) }),
   });
@@ -59,6 +64,16 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     client,
     [TEAM_A, TEAM_B].map(({ workspaceId }) => ({ ...counted, hour, workspaceId, lastAt: hour })),
   );
+  const createdAt = Date.now();
+  for (const { workspaceId } of [TEAM_A, TEAM_B]) {
+    const id = feedIdOf(workspaceId, "own");
+    const definition = { query: "*", days: 0, description: "", limit: 1, ttlHours: 1, isGuarded: true };
+    await writeFeed(client, { ...definition, id, workspaceId, name: "own", isEnabled: true, createdAt }, createdAt);
+    const token = { id: workspaceId, feedId: id, workspaceId, label: "", sha256: "", createdAt };
+    await writeFeedTokens(client, [token], createdAt);
+    const guard = { id, workspaceId, network: "45.0.0.0/8", note: "", createdAt, isDeleted: false };
+    await writeGuardNetwork(client, guard, createdAt);
+  }
   const tables = [
     "observations",
     "address_tags",
@@ -67,6 +82,9 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     "scope_tags",
     "address_values",
     "sensor_activity",
+    "feeds",
+    "feed_tokens",
+    "guard_networks",
   ];
   const before = await Promise.all(tables.map(workspacesIn));
   for (const [index, workspaces] of before.entries()) expect(workspaces, tables[index]).toEqual(["team-a", "team-b"]);
