@@ -69,6 +69,10 @@ const PAGES = [
   "/tags/scanner?width=1h",
   "/tags/nothing",
   "/sensors",
+  "/search?query=tags%3Ascanner",
+  "/compare?query=tags%3Ascanner&with=tags%3Aworm",
+  "/feeds",
+  "/feeds/recent",
   "/plans",
   "/nowhere",
 ];

@@ -6,6 +6,7 @@ import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
 import { pagePath, searchPath } from "../../routing/paths.ts";
+import { ActionFault } from "../../shell/action-fault.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatAgo, formatCount, plural } from "../../text/format.ts";
@@ -122,9 +123,7 @@ function Definition({ feed, onSaved }: DefinitionProps) {
           </button>
         )}
       </p>
-      <p class="message" role="alert">
-        <Hostile text={action.message} />
-      </p>
+      <ActionFault message={action.message} />
     </section>
   );
 }

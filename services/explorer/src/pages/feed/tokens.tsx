@@ -2,6 +2,7 @@ import { createToken, revokeToken, tokensOfFeed } from "../../api/feeds.ts";
 import type { FeedTokens } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { ActionFault } from "../../shell/action-fault.tsx";
 import { CopyButton } from "../../shell/controls/copy-button.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatMinute } from "../../text/format.ts";
@@ -47,9 +48,7 @@ export function Tokens({ name, token, onCreated }: TokensProps) {
           Make a token
         </button>
       </form>
-      <p class="message" role="alert">
-        <Hostile text={action.message} />
-      </p>
+      <ActionFault message={action.message} />
       {token === "" ? null : (
         <div class="notice">
           <p>This token is shown now and never again. The lines below have it, too.</p>

@@ -4,7 +4,7 @@ import type { Feed } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { feedPath } from "../../routing/paths.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
-import { Hostile } from "../../text/hostile.tsx";
+import { ActionFault } from "../../shell/action-fault.tsx";
 
 type FeedFormProps = {
   /** What the fields have at first; without a name it is a new feed. */
@@ -73,9 +73,7 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
         Enabled
         <input name="enabled" type="checkbox" checked={feed.enabled} />
       </label>
-      <p id="feed-fault" class="message" role="alert">
-        <Hostile text={action.message} />
-      </p>
+      <ActionFault id="feed-fault" message={action.message} />
       <p class="actions">
         <button type="submit" disabled={action.isRunning}>
           {isNew ? "Make the feed" : "Save"}

@@ -3,6 +3,7 @@ import { guardedNetworks, guardNetwork, guardOf, unguardNetwork } from "../../ap
 import type { Guarded, GuardedNetworks } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { ActionFault } from "../../shell/action-fault.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { Hostile } from "../../text/hostile.tsx";
 
@@ -46,9 +47,7 @@ export function Guard() {
           Guard it
         </button>
       </form>
-      <p class="message" role="alert">
-        <Hostile text={action.message} />
-      </p>
+      <ActionFault message={action.message} />
       <WhyGuarded />
     </section>
   );
