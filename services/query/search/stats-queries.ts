@@ -17,8 +17,8 @@ export const countNarrower = ({ sql }: CompiledSearch) =>
     row: z.object({ count: z.int(), matching: z.int(), narrower: z.array(z.int()) }),
   });
 
-/** Of each list. */
-const MAX_ENTRIES = 10_000;
+/** The most that a list of statistics has. */
+export const MAX_ENTRIES = 10_000;
 
 /**
  * The addresses of a search by their values: for each kind those with the most first, ties by value. An address counts

@@ -12,9 +12,8 @@ import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { paramsOf } from "./queries.ts";
 import { describeAsked, type SearchDeps } from "./route.ts";
-import { countByValues, countNarrower } from "./stats-queries.ts";
+import { countByValues, countNarrower, MAX_ENTRIES } from "./stats-queries.ts";
 
-const MAX_ENTRIES = 10_000;
 const ENTRIES = wholeNumber({
   name: "count",
   description: "How many entries each list has at most, those with the most addresses.",

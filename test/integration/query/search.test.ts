@@ -62,7 +62,6 @@ test("500 different conditions of any fields are one search", async () => {
   const count = async (query: string) => (await ask("/count", { query })).body;
   expect(await count(`port:22 OR ${conditions.join(" OR ")}`)).toMatchObject({ count: 1 });
   expect(await count(`port:23 ${conditions.map((one) => `-${one}`).join(" ")}`)).toMatchObject({ count: 3 });
-  expect(await count(`port:23 ${conditions.join(" ")}`)).toMatchObject({ count: 0 });
 });
 
 test("the rows are those of /v3/ip; members can be left out", async () => {
