@@ -1,6 +1,7 @@
 import type { Part } from "./part.ts";
 import { activity } from "./parts/activity.ts";
 import { addresses } from "./parts/addresses.ts";
+import { feeds } from "./parts/feeds.ts";
 import { growth } from "./parts/growth.ts";
 import { idle } from "./parts/idle.ts";
 import { ingest } from "./parts/ingest.ts";
@@ -17,6 +18,7 @@ export const ALL_PARTS: readonly Part[] = [
   activity,
   addresses,
   search,
+  feeds,
   ingest,
   growth,
   worm,

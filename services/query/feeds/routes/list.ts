@@ -96,6 +96,8 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const form = FORMS.find(({ name }) => name === request.params.form);
     if (form === undefined) throw new HttpError(404, `No form has this name: the forms are ${NAMES.join(", ")}`);
     if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
+    // Also those that this form does not use.
+    for (const parameter of FORM_PARAMETERS) readParameter(request.query, parameter);
     const writer = form.open(request.query);
     const since = readParameter(request.query, SINCE);
     const asked = since === undefined ? undefined : parseCursor(since);

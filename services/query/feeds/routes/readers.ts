@@ -27,16 +27,17 @@ export type TokenLimit = (tokenId: string) => void;
 /**
  * The reader of a request, by key or token in the header `key`, as Bearer, as password of HTTP Basic with any user, or
  * for tokens alone as `?token=`.
- * @throws HttpError 401 without a valid one, 429 for a token that is used too often.
+ * @throws HttpError 400 for a repeated parameter, 401 without a valid one, 429 for a token that is used too often.
  */
 export function readerOf(request: FastifyRequest, deps: ReaderDeps): FeedReader {
+  const parameter = tokenParameter(request);
   const sent = keyOf(request.headers) || passwordOf(request.headers.authorization);
   const caller = sent === "" ? undefined : deps.accessCache.callerOf(sent);
   if (caller?.workspaceId !== undefined) {
     request.workspaceId = caller.workspaceId;
     return { workspaceId: caller.workspaceId, feedId: undefined };
   }
-  const token = readToken(request, sent === "" ? tokenParameter(request) : sent, deps);
+  const token = readToken(request, sent === "" ? parameter : sent, deps);
   if (token === undefined) throw new HttpError(401, "Unauthorized");
   return { workspaceId: token.workspaceId, feedId: token.feedId };
 }
@@ -78,8 +79,9 @@ function passwordOf(authorization = ""): string {
 }
 
 function tokenParameter({ query }: FastifyRequest): string {
-  const isObject = typeof query === "object" && query !== null;
-  return isObject && "token" in query && typeof query.token === "string" ? query.token : "";
+  if (typeof query !== "object" || query === null || !("token" in query)) return "";
+  if (typeof query.token !== "string") throw new HttpError(400, "Invalid parameter: token was given more than once");
+  return query.token;
 }
 
 /** More than any bouncer, firewall or threat platform asks for. */
