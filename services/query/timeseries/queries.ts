@@ -21,10 +21,11 @@ export type BucketSearch = {
   readonly scopes: number;
 };
 
-/**
- * SQL: the pairs of a bucket and an address, as the number `ip`, that match. Grouped in the order of the table, which
- * keeps one address's groups in memory instead of those of all.
- */
+/** Above this, ClickHouse groups on disk: there may be as many pairs of a bucket and an address as observations. */
+const MAX_BYTES_IN_MEMORY = 512 * 1024 * 1024;
+const SPILL = `SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY}`;
+
+/** SQL: the pairs of a bucket and an address, as the number `ip`, that match. */
 function matching({ conditions, candidates, scopes }: BucketSearch): string {
   const { columns, matches } = conditions;
   const isCandidate =
@@ -34,7 +35,7 @@ function matching({ conditions, candidates, scopes }: BucketSearch): string {
   return `SELECT bucket, ip FROM (
       SELECT ${[`${BUCKET} AS bucket`, "toUInt32(source_ip) AS ip", ...columns].join(", ")}
       FROM ${OBSERVATIONS} WHERE ${inScopes(scopes)} AND ${IN_WINDOW} ${isCandidate}
-      GROUP BY source_ip, bucket SETTINGS optimize_aggregation_in_order = 1
+      GROUP BY source_ip, bucket
     ) WHERE ${matches}`;
 }
 
@@ -42,7 +43,7 @@ function matching({ conditions, candidates, scopes }: BucketSearch): string {
 export const countMatching = (search: BucketSearch) =>
   defineQuery({
     name: "timeseries-counts",
-    sql: `SELECT bucket, count() AS count FROM (${matching(search)}) GROUP BY bucket`,
+    sql: `SELECT bucket, count() AS count FROM (${matching(search)}) GROUP BY bucket ${SPILL}`,
     // All rows of an address are in one server's result.
     combine: (results) => `SELECT bucket, sum(count) AS count FROM ${results} GROUP BY bucket`,
     params,
@@ -56,8 +57,8 @@ export const listMatching = (search: BucketSearch) => {
     `SELECT bucket, ip FROM ${from} ORDER BY bucket, ip LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;
   return defineQuery({
     name: "timeseries-pairs",
-    sql: page(`(${rows})`),
-    perServer: `${rows} ORDER BY bucket, ip LIMIT {limit:UInt32} + {offset:UInt32}`,
+    sql: `${page(`(${rows})`)} ${SPILL}`,
+    perServer: `${rows} ORDER BY bucket, ip LIMIT {limit:UInt32} + {offset:UInt32} ${SPILL}`,
     combine: (results) => page(`(${allRows(results)})`),
     params: params.extend({ limit: z.int(), offset: z.int() }),
     row: z.object({ bucket: z.int(), ip: z.int() }),
