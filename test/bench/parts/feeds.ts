@@ -6,16 +6,17 @@ import { inTurn, timeOf } from "../rounds.ts";
 import type { World } from "../world.ts";
 
 const NAME = "all";
-const QUERY = "*";
+/** Within the reach of every plan. */
+const QUERY = "last_seen:30d";
 
 /** `PUT /v3/feeds/{name}`, which refreshes a feed, and what its consumers ask for. */
 export const feeds: Part = {
   name: "feeds",
-  what: "refreshing a feed of all addresses against counting them, and fetching it whole, changed and unchanged",
+  what: "refreshing a feed of most addresses against counting them, and fetching it whole, changed and unchanged",
   usesWorld: true,
   async measure(run) {
     const world = await run.world();
-    return measureEach({ "feeds of all addresses": () => measureFeed(run, world) }, run.say);
+    return measureEach({ "a feed of most addresses": () => measureFeed(run, world) }, run.say);
   },
 };
 
