@@ -14,7 +14,7 @@ import {
 } from "../../support/builders/marked-observations.ts";
 import { networkList } from "../../support/builders/network-list.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
-import { randomQuery } from "../../support/builders/search-query.ts";
+import { type QueryWords, randomQuery } from "../../support/builders/search-query.ts";
 import type { Known } from "../../support/oracle/address-oracle.ts";
 import { matching, matchingBySpan } from "../../support/oracle/search-oracle.ts";
 import { atVolume } from "../../support/volume.ts";
@@ -106,7 +106,13 @@ async function read<T>(schema: z.ZodType<T>, path: string, parameters: Record<st
 
 const numberOf = (ip: string) => ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 
-async function expectAnswers(random: Random, queries: number, stored: readonly Marked[]) {
+type MakeQuery = (random: Random, words: QueryWords) => string;
+const nested: MakeQuery = (random, words) => randomQuery(random, words, 4);
+/** Has so many conditions that a search reads those of one table together. */
+const long: MakeQuery = (random, words) =>
+  Array.from({ length: 30 }, () => `(${randomQuery(random, words, 0)} ${randomQuery(random, words, 0)})`).join(" OR ");
+
+async function expectAnswers(random: Random, queries: number, stored: readonly Marked[], makeQuery = nested) {
   let found = 0;
   for (let count = 0; count < queries; count++) {
     const datasets = random.pick([
@@ -124,7 +130,7 @@ async function expectAnswers(random: Random, queries: number, stored: readonly M
         datasets.includes(dataset) && (dataset !== "personal" || workspaceId === workspace) && at >= from,
     );
     const words = { seen: stored, tags: TAGS, actors: [ACTOR, "Operator of nothing"], now: NOW };
-    const query = randomQuery(random, words, 4);
+    const query = makeQuery(random, words);
     const tree = readQuery(query, NOW);
     if (!("query" in tree)) throw new Error(`${query}: ${JSON.stringify(tree.errors)}`);
     const known: Known = {
@@ -285,6 +291,10 @@ test("random queries match the oracle's addresses in each hour and each day", { 
 
 test("random queries find the oracle's addresses, in all scopes and days", { timeout: TIMEOUT_MS }, () =>
   expectAnswers(seeded(1), QUERIES, seen),
+);
+
+test("queries of dozens of different conditions find the oracle's addresses, too", { timeout: TIMEOUT_MS }, () =>
+  expectAnswers(seeded(3), Math.ceil(QUERIES / 4), seen, long),
 );
 
 test("after observations are removed, they find what is left", { timeout: TIMEOUT_MS }, async () => {
