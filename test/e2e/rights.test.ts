@@ -107,7 +107,7 @@ test("in docker-compose.yml queries run as a user who can only read, and write f
   const put = { method: "PUT", headers: { key }, body: '{"query":"*"}' };
   expect((await fetch(`http://localhost:${port}/v3/feeds/all`, put)).status).toBe(201);
   expect((await fetch(`http://localhost:${port}/v3/feeds/all.txt`, { headers: { key } })).status).toBe(200);
-  const token = { method: "POST", headers: { key }, body: "{}" };
+  const token = { method: "POST", headers: { key }, body: '{"label":""}' };
   expect((await fetch(`http://localhost:${port}/v3/feeds/all/tokens`, token)).status).toBe(201);
   const guard = { method: "POST", headers: { key }, body: '{"network":"45.0.0.0/8"}' };
   expect((await fetch(`http://localhost:${port}/v3/guard`, guard)).status).toBe(201);

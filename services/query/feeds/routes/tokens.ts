@@ -19,7 +19,7 @@ const TOO_MANY = `A feed has at most ${MAX_TOKENS} tokens: revoke one that is no
 const TOKEN_NOT_FOUND = "Token not found";
 const BAD_BODY = 'The request body must be {"label": "..."} with a label of at most 200 characters';
 
-const labelSchema = z.object({ label: z.string().max(200).optional() }).meta({ id: "FeedTokenLabel" });
+const labelSchema = z.object({ label: z.string().max(200) }).meta({ id: "FeedTokenLabel" });
 const tokenSchema = z
   .strictObject({ id: z.string(), label: z.string(), created_at: timestamp })
   .meta({ id: "FeedToken" });
@@ -124,7 +124,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
         id: randomUUID(),
         feedId: feed.id,
         workspaceId,
-        label: (body.data.label ?? "").toWellFormed(),
+        label: body.data.label.toWellFormed(),
         createdAt: now(),
       };
       await writeFeedTokens(client, [{ ...made, sha256: hashKey(token) }], now());
