@@ -57,7 +57,12 @@ test("a platform finds the API root, and the feeds that it may read as collectio
   expect(collections.map(({ title }) => title)).toEqual(["first", "recent", "persistent"]);
   expect(collections[0]).toEqual((await ask(`${ROOT}collections/${id}/`)).body);
   expect(collections[0]).toMatchObject({ id, can_read: true, can_write: false });
-  const made = await world.app.inject({ method: "POST", url: "/v3/feeds/first/tokens", headers: { key }, payload: {} });
+  const made = await world.app.inject({
+    method: "POST",
+    url: "/v3/feeds/first/tokens",
+    headers: { key },
+    payload: { label: "taxii" },
+  });
   const { token } = z.object({ token: z.string() }).parse(made.json());
   const basic = { authorization: `Basic ${Buffer.from(`taxii:${token}`).toString("base64")}` };
   expect((await ask(`${ROOT}collections/`, basic)).body).toMatchObject({ collections: [{ id }] });

@@ -49,7 +49,7 @@ export function answersIn(received: Buffer): FuzzAnswer[] {
     rest = rest.subarray(end + 4);
     // A 100 only invites to send the rest.
     if (status === "100") continue;
-    const length = Number(headers["content-length"]);
+    const length = status === "204" ? 0 : Number(headers["content-length"]);
     if (!Number.isInteger(length) || rest.length < length) throw new Error(`not a whole answer: ${status} ${rest}`);
     answers.push({ status: Number(status), headers, text: rest.subarray(0, length).toString("utf8") });
     rest = rest.subarray(length);

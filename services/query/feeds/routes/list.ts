@@ -38,10 +38,10 @@ const TOKEN = text({
   example: "nff_...",
 });
 
-/** Those of all forms; the same name means the same in each. */
-const FORM_PARAMETERS: readonly Parameter<unknown>[] = [
-  ...new Map(FORMS.flatMap(({ parameters }) => parameters.map((one) => [one.name, one] as const))).values(),
-];
+/** Those of all forms, each name once: as the first form takes it, where another takes fewer values. */
+const FORM_PARAMETERS: readonly Parameter<unknown>[] = FORMS.flatMap(({ parameters }) => parameters).filter(
+  ({ name }, index, all) => all.findIndex((one) => one.name === name) === index,
+);
 const TOO_OLD = "This cursor is older than the changes that are kept: ask without since";
 const NOT_PREPARED = "The feed is not prepared yet: send the request again in a few seconds";
 const RETRY_AFTER_SECONDS = 5;
@@ -96,8 +96,10 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const form = FORMS.find(({ name }) => name === request.params.form);
     if (form === undefined) throw new HttpError(404, `No form has this name: the forms are ${NAMES.join(", ")}`);
     if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
-    // Also those that this form does not use.
-    for (const parameter of FORM_PARAMETERS) readParameter(request.query, parameter);
+    for (const parameter of FORM_PARAMETERS) {
+      const isOfForm = form.parameters.some(({ name }) => name === parameter.name);
+      if (!isOfForm) readParameter(request.query, parameter);
+    }
     const writer = form.open(request.query);
     const since = readParameter(request.query, SINCE);
     const asked = since === undefined ? undefined : parseCursor(since);
