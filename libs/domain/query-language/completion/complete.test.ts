@@ -36,18 +36,28 @@ test.each([
   ["tags:(mirai OR brute|)", ["tags:(mirai OR ssh-bruteforcer)"]],
   ["tags:mi|x port:22", ["tags:mirai port:22"]],
   ['tags:"SSH B|', ["tags:ssh-bruteforcer"]],
+  ['tags:"SSH| Brute" port:22', ["tags:ssh-bruteforcer port:22", "tags:ssh-worm port:22"]],
+  ['tags:("SSH B|rute\\" (x" OR mirai) path:"/a b"', ['tags:(ssh-bruteforcer OR mirai) path:"/a b"']],
+  ['tags:"SSH B|x path:"/a b"', ['tags:ssh-bruteforcer path:"/a b"']],
   ["sensor:ce|", ['sensor:"cellar \\"2\\""']],
   ["first_seen:tod|", ["first_seen:today"]],
 ])("%s may become %j", (marked, expected) => {
   expect(completed(marked)).toEqual(expected);
 });
 
-test.each(["|", "port:22 |", "port:[1 TO 2|", "tags:mirai|", "path:/wp|", "nofield:x|", "cve\\:x|", "port:22)|"])(
-  "nothing is suggested for %s",
-  (marked) => {
-    expect(completed(marked)).toEqual([]);
-  },
-);
+test.each([
+  "|",
+  "port:22 |",
+  "port:[1 TO 2|",
+  "tags:mirai|",
+  "path:/wp|",
+  "nofield:x|",
+  '"cla|ss x"',
+  "cve\\:x|",
+  "port:22)|",
+])("nothing is suggested for %s", (marked) => {
+  expect(completed(marked)).toEqual([]);
+});
 
 test("the field at the cursor says which values a caller has to load", () => {
   expect(fieldAt("port:22 tags:m", 14)).toBe("tag");

@@ -34,17 +34,31 @@ export function fieldAt(text: string, cursor: number): Field | undefined {
 export function complete(text: string, cursor: number, known: KnownValues): Completion {
   const context = contextAt(text, cursor);
   if (context === undefined) return { from: cursor, to: cursor, suggestions: [] };
-  const { from, typed, field } = context;
+  const { from, typed, field, isQuoted } = context;
   if (field === undefined) {
     const to = cursor + (/^[\w.]*:?/.exec(text.slice(cursor))?.[0].length ?? 0);
-    return { from, to, suggestions: typed === "" ? [] : suggestFields(typed) };
+    return { from, to, suggestions: typed === "" || isQuoted ? [] : suggestFields(typed) };
   }
-  const to = cursor + (/^[^\s()]*/.exec(text.slice(cursor))?.[0].length ?? 0);
+  const rest = text.slice(cursor);
+  const end = isQuoted && isClosedIn(rest) ? END_OF_QUOTED : END_OF_VALUE;
+  const to = cursor + (end.exec(rest)?.[0].length ?? 0);
   const found = findField(field);
   return { from, to, suggestions: "kind" in found ? suggestValues(found, typed, known) : [] };
 }
 
-type CursorContext = { readonly from: number; readonly typed: string; readonly field: string | undefined };
+const END_OF_VALUE = /^[^\s()]*/;
+const END_OF_QUOTED = /^(?:[^"\\]|\\.)*"/s;
+
+/** Whether the first quote closes the text before: quotes that open and close each other are an even number. */
+const isClosedIn = (rest: string) => (rest.replace(/\\./gs, "").match(/"/g)?.length ?? 0) % 2 === 1;
+
+type CursorContext = {
+  readonly from: number;
+  readonly typed: string;
+  readonly field: string | undefined;
+  /** Whether the cursor is within quotes. */
+  readonly isQuoted: boolean;
+};
 
 /** What is written before the cursor: undefined within a range, where numbers and times stand. */
 function contextAt(text: string, cursor: number): CursorContext | undefined {
@@ -70,7 +84,7 @@ function contextAt(text: string, cursor: number): CursorContext | undefined {
   const [whole = "", name] = /^([\w.]+):/.exec(text.slice(start + signs, cursor)) ?? [];
   const field = name ?? groups.at(-1);
   const from = start + signs + whole.length;
-  return { from, typed: text.slice(from, cursor).replace(/^"/, "").toLowerCase(), field };
+  return { from, typed: text.slice(from, cursor).replace(/^"/, "").toLowerCase(), field, isQuoted };
 }
 
 function suggestFields(typed: string): Suggestion[] {
