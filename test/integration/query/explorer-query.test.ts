@@ -49,6 +49,11 @@ test("the box completes fields, values and tags with the keyboard alone, and Esc
   const chosen = page.locator(".combobox").getByRole("option", { selected: true });
   expect(await box.getAttribute("aria-activedescendant")).toBe(await chosen.getAttribute("id"));
   await expectAccessible(ours, "completion");
+  await box.press("Shift+Tab");
+  expect(await box.inputValue()).toBe("classi");
+  await box.focus();
+  await box.press("ArrowDown");
+  await box.press("ArrowDown");
   await box.press("Tab");
   await options.nth(3).waitFor();
   expect(await texts()).toEqual(["malicious", "suspicious", "benign", "unknown"]);

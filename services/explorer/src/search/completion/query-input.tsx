@@ -65,7 +65,7 @@ export function QueryInput({ name, query, label, errorId }: QueryInputProps) {
     } else if (event.key === "Escape" && isShown) {
       event.preventDefault();
       close();
-    } else if ((event.key === "Enter" || event.key === "Tab") && active !== undefined) {
+    } else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && active !== undefined) {
       event.preventDefault();
       take(active);
     }
