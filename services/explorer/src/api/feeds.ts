@@ -5,7 +5,7 @@ import type { Question } from "./questions.ts";
 export type FeedDefinition = Pick<Feed, "query" | "days" | "description" | "limit" | "ttl_hours" | "guard" | "enabled">;
 
 const path = (name: string) => `/v3/feeds/${encodeURIComponent(name)}`;
-const remove = (url: string): Question<null> => ({ method: "DELETE", url });
+const remove = (url: string): Question<null> => ({ method: "DELETE", url, onNoContent: null });
 
 export const allFeeds = (): Question<FeedList> => ({ url: "/v3/feeds" });
 export const feedOf = (name: string): Question<Feed> => ({ url: path(name) });

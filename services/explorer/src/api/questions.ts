@@ -36,8 +36,8 @@ export type Question<Answer> = {
   readonly url: string;
   /** JSON. */
   readonly body?: string;
-  /** For the compiler alone: no question has it. */
-  readonly answer?: Answer;
+  /** What a 204 stands for; undefined where the answer is JSON. */
+  readonly onNoContent?: Answer;
 };
 
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
