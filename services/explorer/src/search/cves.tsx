@@ -1,11 +1,11 @@
-import { cvePath } from "../routing/paths.ts";
+import { ValueLink } from "./value-search.tsx";
 
-/** CVEs, each with a link to what has it. */
+/** CVEs, each with a link to the search for it. */
 export function Cves({ cves }: { readonly cves: readonly string[] }) {
   return cves.map((cve, n) => (
     <span key={cve}>
       {n === 0 ? "" : ", "}
-      <a href={cvePath(cve)}>{cve}</a>
+      <ValueLink field="cve" value={cve} />
     </span>
   ));
 }

@@ -3,7 +3,8 @@ import type { Tag } from "../../api/operations.ts";
 import { tagBySlug } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { comparePath, pagePath, tagPath } from "../../routing/paths.ts";
-import { conditionOn, SearchLink, ValueLink } from "../../search/value-search.tsx";
+import { Cves } from "../../search/cves.tsx";
+import { conditionOn, SearchLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -72,12 +73,7 @@ function Meaning({ tag }: { readonly tag: Tag }) {
           <div>
             <dt>CVE</dt>
             <dd>
-              {tag.cves.map((cve, index) => (
-                <span key={cve}>
-                  {index === 0 ? "" : ", "}
-                  <ValueLink field="cve" value={cve} />
-                </span>
-              ))}
+              <Cves cves={tag.cves} />
             </dd>
           </div>
         )}
