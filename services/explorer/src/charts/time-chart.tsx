@@ -104,7 +104,7 @@ function toOptions({ edges, series, drawn, isStacked, width }: Shown): uPlot.Opt
           : { width: LINE_WIDTH, paths: bucketSteps }),
       })),
     ].map((one) => ({ ...one })),
-    plugins: [tooltip({ edges, series })],
+    plugins: [tooltip({ edges, series, isStacked })],
   };
 }
 

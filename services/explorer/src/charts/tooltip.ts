@@ -8,10 +8,11 @@ type Shown = {
   /** The starts of the buckets, and the end of the last one, in seconds since 1970 UTC. */
   readonly edges: readonly number[];
   readonly series: readonly Series[];
+  readonly isStacked: boolean;
 };
 
-/** Beside the pointer: the bucket, and what each series has in it. */
-export function tooltip({ edges, series }: Shown): uPlot.Plugin {
+/** Beside the pointer: the bucket, and what each series has in it; of a stack, which has many, those that have any. */
+export function tooltip({ edges, series, isStacked }: Shown): uPlot.Plugin {
   const box = document.createElement("div");
   box.className = "tooltip";
   box.hidden = true;
@@ -23,7 +24,7 @@ export function tooltip({ edges, series }: Shown): uPlot.Plugin {
     const [start = 0, end = 0] = edges.slice(bucket);
     const isUnderWay = end * 1_000 > Date.now();
     const lines = series
-      .filter(({ values }) => series.length === 1 || (values[bucket] ?? 0) > 0)
+      .filter(({ values }) => !isStacked || series.length === 1 || (values[bucket] ?? 0) > 0)
       .map(({ label, values }) => `${visible(label)}: ${formatCount(values[bucket] ?? 0)}`);
     box.textContent = [`${toText(start)} to ${toText(end)} UTC${isUnderWay ? ", so far" : ""}`, ...lines].join("\n");
     const isRight = left > chart.over.clientWidth / 2;
