@@ -167,7 +167,39 @@ test("two searches stand in one chart, with the numbers of the API for each hour
   expect(rows).toEqual(scanners.map((scanner, hour) => [scanner, worms[hour]]));
   expect(Math.max(...scanners)).toBeGreaterThan(Math.max(...worms));
   await expectAccessible(ours, "/compare");
+  const chart = await page.locator(".u-over").boundingBox();
+  if (chart === null) throw new Error("the chart is not there");
+  await page.mouse.move(chart.x + 3, chart.y + 3);
+  expect(await page.locator(".tooltip").textContent()).toMatch(/ UTC\ntags:scanner: 0\ntags:worm: 0$/);
   expect(faults).toEqual([]);
+});
+
+test("each of two searches that cannot be run is described by its own error", async () => {
+  const { page, faults, open } = ours;
+  await open("/compare?query=nofield%3A1&with=otherfield%3A2");
+  const fields = { Search: '"nofield"', "Compared with": '"otherfield"' };
+  for (const [name, wrong] of Object.entries(fields)) {
+    const box = page.getByRole("combobox", { name, exact: true });
+    const description = page.locator(`#${await box.getAttribute("aria-describedby")}`);
+    expect(await description.textContent()).toContain(`no field is called ${wrong}`);
+  }
+  await expectAccessible(ours, "wrong queries");
+  expect(faults).toEqual([]);
+});
+
+test("compared days are whole UTC days, of as many days as the plan reaches", async () => {
+  for (const [plan, days, notice] of [
+    ["unlimited", 90, []],
+    ["standard", 30, [expect.stringContaining("Your plan shows 30 days of the 90")]],
+  ] as const) {
+    const window = await openExplorer(browser, shown.url, { key: await shown.world.addCaller(plan, []) });
+    await window.open("/compare?query=tags%3Ascanner&days=90");
+    const starts = await window.page.locator("table tbody td.when:first-child").allTextContents();
+    expect(starts).toHaveLength(days);
+    expect(starts.filter((start) => !start.endsWith(" 00:00"))).toEqual([]);
+    expect(await window.page.locator("main .notice").allTextContents()).toEqual(notice);
+    await window.close();
+  }
 });
 
 test("without a key nothing is listed before it is asked for, as each address is a lookup", async () => {

@@ -9,12 +9,14 @@ type LoadedProps<Answer> = {
   readonly of: Loading<Answer>;
   /** What is loading, for screen readers and slow answers. */
   readonly what: string;
+  /** Of the element that says why it is not there, for the field that it describes. */
+  readonly errorId?: string | undefined;
   readonly children: (data: Answer) => ComponentChildren;
 };
 
 /** An answer when it is there; before that, that it loads; otherwise why it is not there and what to do. */
-export function Loaded<Answer>({ of, what, children }: LoadedProps<Answer>) {
-  if (of.failure !== undefined) return <FailureNotice failure={of.failure} retry={of.retry} />;
+export function Loaded<Answer>({ of, what, errorId, children }: LoadedProps<Answer>) {
+  if (of.failure !== undefined) return <FailureNotice id={errorId} failure={of.failure} retry={of.retry} />;
   if (of.data === undefined) {
     return (
       <p class="loading" role="status">
@@ -38,10 +40,16 @@ function Answer<Data>({ data, show }: AnswerProps<Data>) {
   return <>{show(data)}</>;
 }
 
-function FailureNotice({ failure, retry }: { readonly failure: ApiFailure; readonly retry: () => void }) {
+type FailureNoticeProps = {
+  readonly id: string | undefined;
+  readonly failure: ApiFailure;
+  readonly retry: () => void;
+};
+
+function FailureNotice({ id, failure, retry }: FailureNoticeProps) {
   const { title, remedy } = explain(failure.status);
   return (
-    <div class="notice failure" role="alert" data-status={failure.status}>
+    <div id={id} class="notice failure" role="alert" data-status={failure.status}>
       <h3>{title}</h3>
       <p>{remedy}</p>
       {failure.message === "" ? null : <p class="faint">The service says: {visible(failure.message)}</p>}

@@ -9,13 +9,15 @@ import { DAYS } from "./period.ts";
 
 const FIRST = "query";
 const SECOND = "with";
+const FIELDS = [FIRST, SECOND] as const;
 
 /** `/compare`: how many addresses matched one or two searches in each hour or day. */
 export function ComparePage() {
   const { values, set } = useParameters({ [FIRST]: "", [SECOND]: "", days: "7" });
   const { route } = useLocation();
   const days = oneOf(DAYS, values.days ?? "", "7");
-  const queries = [values[FIRST] ?? "", values[SECOND] ?? ""];
+  const searches = FIELDS.map((name) => ({ name, query: values[name] ?? "", errorId: `${name}-failure` }));
+  const asked = searches.filter(({ query }) => query !== "");
   usePageTitle("Compare searches");
   const compare = (event: SubmitEvent) => {
     event.preventDefault();
@@ -29,28 +31,23 @@ export function ComparePage() {
       <h1>Compare searches</h1>
       <p class="lead">How many addresses matched in each hour or day, by what they did in it.</p>
       <form class="fields" onSubmit={compare}>
-        {([FIRST, SECOND] as const).map((name, index) => (
-          <div class="field" key={`${name} ${queries[index]}`}>
+        {searches.map(({ name, query, errorId }, index) => (
+          <div class="field" key={`${name} ${query}`}>
             <span aria-hidden="true">{index === 0 ? "Search" : "Compared with"}</span>
-            <QueryInput
-              name={name}
-              query={queries[index] ?? ""}
-              label={index === 0 ? "Search" : "Compared with"}
-              errorId="compare-failure"
-            />
+            <QueryInput name={name} query={query} label={index === 0 ? "Search" : "Compared with"} errorId={errorId} />
           </div>
         ))}
         <p class="actions">
           <button type="submit">Compare</button>
         </p>
       </form>
-      {queries.every((query) => query === "") ? null : (
+      {asked.length === 0 ? null : (
         <>
           <div class="bar-of-choices">
             <h2>Addresses over time</h2>
             <PeriodChoice days={DAYS} value={days} onChoose={(chosen) => set({ days: chosen })} />
           </div>
-          <ComparedSearches queries={queries.filter((query) => query !== "")} days={days} />
+          <ComparedSearches searches={asked} days={days} />
         </>
       )}
     </>

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { TimeseriesStats } from "../../api/operations.ts";
-import { timeseriesOf } from "../../api/questions.ts";
+import { plansOfService, timeseriesOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { ChartTable } from "../../charts/chart-table.tsx";
 import { SERIES_COLORS } from "../../charts/colors.ts";
@@ -15,36 +15,63 @@ import { type Days, periodOf } from "./period.ts";
 
 type ComparedSearchesProps = {
   /** One or two. */
-  readonly queries: readonly string[];
+  readonly searches: readonly ComparedSearch[];
   readonly days: Days;
 };
+type ComparedSearch = {
+  readonly query: string;
+  /** Of the element that says why it failed. */
+  readonly errorId: string;
+};
 
-export function ComparedSearches({ queries, days }: ComparedSearchesProps) {
-  const { interval, start } = periodOf(days, Date.now());
-  const [one = "", other] = queries;
-  const first = useAnswer(timeseriesOf(one, interval, start));
-  const second = useAnswer(other === undefined ? undefined : timeseriesOf(other, interval, start));
+export function ComparedSearches(props: ComparedSearchesProps) {
+  const plans = useAnswer(plansOfService());
   return (
-    <section aria-label="Addresses over time" id="compare-failure">
-      <Loaded of={first} what="the first search">
-        {(counts) =>
-          other === undefined ? (
-            <Compared queries={[one]} counts={[counts]} days={days} />
-          ) : (
-            <Loaded of={second} what="the second search">
-              {(others) => <Compared queries={[one, other]} counts={[counts, others]} days={days} />}
-            </Loaded>
-          )
-        }
+    <section aria-label="Addresses over time">
+      <Loaded of={plans} what="how far your plan reaches">
+        {({ caller }) => <WithinReach {...props} reachDays={caller.reach_days} />}
       </Loaded>
     </section>
   );
 }
 
-type ComparedProps = ComparedSearchesProps & { readonly counts: readonly TimeseriesStats[] };
+type WithinReachProps = ComparedSearchesProps & { readonly reachDays: number };
 
-function Compared({ queries, counts, days }: ComparedProps) {
-  const { widthMs, end: now } = periodOf(days, Date.now());
+function WithinReach({ searches, days, reachDays }: WithinReachProps) {
+  const { interval, start } = periodOf(days, reachDays, Date.now());
+  const [one, other] = searches;
+  const questionOf = (search: ComparedSearch | undefined) =>
+    search === undefined ? undefined : timeseriesOf(search.query, interval, start);
+  const first = useAnswer(questionOf(one));
+  const second = useAnswer(questionOf(other));
+  const queries = searches.map(({ query }) => query);
+  return (
+    <>
+      <Loaded of={first} what="the first search" errorId={one?.errorId}>
+        {(counts) => {
+          if (other !== undefined && second.data === undefined) return null;
+          const all = second.data === undefined ? [counts] : [counts, second.data];
+          return <Compared queries={queries} counts={all} days={days} reachDays={reachDays} />;
+        }}
+      </Loaded>
+      {other === undefined ? null : (
+        <Loaded of={second} what="the second search" errorId={other.errorId}>
+          {() => null}
+        </Loaded>
+      )}
+    </>
+  );
+}
+
+type ComparedProps = {
+  readonly queries: readonly string[];
+  readonly counts: readonly TimeseriesStats[];
+  readonly days: Days;
+  readonly reachDays: number;
+};
+
+function Compared({ queries, counts, days, reachDays }: ComparedProps) {
+  const { widthMs, end: now } = periodOf(days, reachDays, Date.now());
   // An hour may begin between the two answers.
   const buckets = Math.min(...counts.map(({ data }) => data.length));
   const starts = useMemo(
@@ -64,12 +91,13 @@ function Compared({ queries, counts, days }: ComparedProps) {
   );
   const [from] = starts;
   if (from === undefined) return <p class="empty">The period is empty.</p>;
-  const edges = [...starts.slice(1), Math.min((starts.at(-1) ?? from) + widthMs / 1_000, now / 1_000)];
+  const wholeEnd = (starts.at(-1) ?? from) + widthMs / 1_000;
+  const edges = [...starts.slice(1), Math.min(wholeEnd, now / 1_000)];
   const end = edges.at(-1) ?? from;
   const label = "Addresses in each bucket that match each search";
   return (
     <>
-      <Clamped days={Number(days)} start={toTimestamp(from)} end={toTimestamp(end)} />
+      <Clamped days={Number(days)} start={toTimestamp(from)} end={toTimestamp(wholeEnd)} />
       <TimeChart label={label} starts={starts} end={end} series={series} isStacked={false} />
       <ul class="legend">
         {series.map(({ label: query, color }) => (
