@@ -1,8 +1,8 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { CSV_HEADER, type ListedAddress, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { type AddressContext, streamContexts } from "../address/read-contexts.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
-import { CSV_HEADER, type ListedAddress, toCsvRow } from "../csv-row.ts";
 import type { AskedSearch } from "./asked.ts";
 
 type CsvDeps = LookupDeps & { readonly catalogue: TagCatalogue };

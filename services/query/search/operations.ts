@@ -1,8 +1,8 @@
+import { CSV_HEADER } from "@noisefloor/domain/search/listed-address.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../address/schema.ts";
-import { CSV_HEADER } from "../csv-row.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { count, ip, NOT_ENTITLED } from "../wire.ts";

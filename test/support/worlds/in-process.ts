@@ -8,7 +8,11 @@ import type { Finished } from "./command-line.ts";
  * Runs a command line in this process, which saves the start of another: for what a command prints. Not for commands
  * that handle signals or write to standard output themselves.
  */
-export async function runInProcess(args: readonly string[], env: Record<string, string>): Promise<Finished> {
+export async function runInProcess(
+  args: readonly string[],
+  env: Record<string, string>,
+  { isTerminal = false } = {},
+): Promise<Finished> {
   let stdout = "";
   const context = async () => {
     const { settings, log } = await createContext({ LOG_LEVEL: "silent", ...env });
@@ -16,7 +20,7 @@ export async function runInProcess(args: readonly string[], env: Record<string, 
       stdout += `${line}\n`;
     };
     const { signal } = new AbortController();
-    return { settings, log, print, signal, stdin: Readable.from([]), isTerminal: false, ask: undefined };
+    return { settings, log, print, signal, stdin: Readable.from([]), isTerminal, ask: undefined };
   };
   const program = await createProgram(context, (name) => args.includes(name));
   try {

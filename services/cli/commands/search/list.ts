@@ -1,7 +1,8 @@
+import { CSV_COLUMNS, toCsvFields, toListed } from "@noisefloor/domain/search/listed-address.ts";
 import { formatCsvFields } from "@noisefloor/domain/text/csv.ts";
 import { z } from "zod";
 import type { CommandContext } from "../../framework/command.ts";
-import { show } from "../../framework/output.ts";
+import { printable, show } from "../../framework/output.ts";
 import { type Listed, readPages, type Search, warnOfNothing } from "./pages.ts";
 
 const METADATA_PATH = "/v3/gnql/metadata";
@@ -42,22 +43,16 @@ function formatFound({ listed, matching }: Listed): string {
   return listed < matching ? `${count}; these are ${listed}: --limit, --csv or --json list more.` : `${count}.`;
 }
 
-function toTableRow({ ip, internet_scanner_intelligence: scanner }: Row) {
-  const { classification, last_seen_timestamp: last, tags, metadata } = scanner;
+function toTableRow(row: Row) {
+  const { ip, classification, tags, country, organization } = toListed(row);
   return {
     address: ip,
-    ...{ classification, last_seen: last.slice(0, 16) },
-    tags: cut(slugsOf(tags)),
-    country: metadata.source_country_code ?? "",
-    organization: cut(metadata.organization ?? ""),
+    ...{ classification, last_seen: row.internet_scanner_intelligence.last_seen_timestamp.slice(0, 16) },
+    tags: cut(tags.join(" ")),
+    country,
+    organization: cut(organization),
   };
 }
-
-const slugsOf = (tags: Row["internet_scanner_intelligence"]["tags"]) =>
-  tags
-    .map(({ slug }) => slug)
-    .toSorted()
-    .join(" ");
 
 const cut = (text: string) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 3)}...` : text);
 
@@ -70,29 +65,18 @@ export async function listAsJson(search: Search, context: CommandContext): Promi
   if (matching === 0) await warnOfNothing(search, context);
 }
 
-const COLUMNS = ["ip", "first_seen", "last_seen", "classification", "tags", "asn", "organization", "country"];
-
-/** The columns of a feed in CSV; tags are slugs with a space between them, times RFC 3339. */
+/**
+ * All matches with the columns of every list, as the API's CSV has them but for `first_seen`, which is a day: rows of
+ * pages have no more. A terminal gets control characters escaped.
+ */
 export async function listAsCsv(search: Search, context: CommandContext): Promise<void> {
-  const { print } = context;
-  print(formatCsvFields(COLUMNS));
+  const { print, isTerminal } = context;
+  const printFields = (fields: readonly string[]) =>
+    print(formatCsvFields(isTerminal ? fields.map(printable) : fields));
+  printFields(CSV_COLUMNS);
   const printAll = (rows: readonly Row[]) => {
-    for (const row of rows) print(toCsvFields(row));
+    for (const row of rows) printFields(toCsvFields(toListed(row)));
   };
   const { matching } = await readPages(search, METADATA_PATH, rowSchema, printAll, context);
   if (matching === 0) await warnOfNothing(search, context);
-}
-
-function toCsvFields({ ip, internet_scanner_intelligence: scanner }: Row): string {
-  const { classification, first_seen: first, last_seen_timestamp: last, tags, metadata } = scanner;
-  return formatCsvFields([
-    ip,
-    first,
-    last === "" ? "" : `${last.replace(" ", "T")}Z`,
-    classification,
-    slugsOf(tags),
-    metadata.asn ?? "",
-    metadata.organization ?? "",
-    metadata.source_country_code ?? "",
-  ]);
 }

@@ -3,6 +3,7 @@ import type { CommandContext } from "../../framework/command.ts";
 import { printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
 import type { QueryClient } from "../../query-client/client.ts";
+import { pageSizeFor } from "./page-size.ts";
 
 /** A search as the command line asks for it. */
 export type Search = {
@@ -12,9 +13,6 @@ export type Search = {
   /** At most this many addresses, or entries a list. */
   readonly limit: number | undefined;
 };
-
-/** The most addresses that a page of the API has. */
-const MAX_PAGE = 10_000;
 
 const metadataSchema = z.object({ count: z.int(), scroll: z.string(), adjusted_query: z.string() });
 const validationSchema = z.object({ warnings: z.array(z.string()) });
@@ -34,8 +32,7 @@ export async function readPages<Row extends z.ZodType>(
   context: CommandContext,
 ): Promise<Listed> {
   const pageSchema = z.object({ request_metadata: metadataSchema, data: z.array(row) });
-  // Pages of one size, as each listed address is a lookup: the last one must not list what the limit cuts off.
-  const size = Number.isFinite(limit) ? Math.ceil(limit / Math.ceil(limit / MAX_PAGE)) : MAX_PAGE;
+  const size = pageSizeFor(limit);
   let progress: ReturnType<typeof progressBar> | undefined;
   let listed = 0;
   try {

@@ -1,5 +1,5 @@
+import { CSV_COLUMNS, CSV_HEADER, toCsvFields, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
 import { formatCsvLine } from "@noisefloor/domain/text/csv.ts";
-import { CSV_COLUMNS, CSV_HEADER, toCsvFields, toCsvRow } from "../../csv-row.ts";
 import type { FeedItem, FeedItems } from "../feed-content.ts";
 import { addressLines } from "./address-lines.ts";
 import type { Form } from "./form.ts";

@@ -1,5 +1,5 @@
+import type { ListedAddress } from "@noisefloor/domain/search/listed-address.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import type { ListedAddress } from "../../csv-row.ts";
 import type { FeedItem } from "../feed-content.ts";
 
 /** An address as json and ndjson have it. Its members, in this order, are the columns of csv. */
