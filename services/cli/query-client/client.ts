@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type CommandContext, UserError } from "../framework/command.ts";
+import { printable } from "../framework/output.ts";
 import { formatQueryErrors } from "./query-error.ts";
 import { findQueryUrl } from "./url.ts";
 
@@ -43,7 +44,9 @@ export async function queryClient(options: QueryClientOptions, { settings }: Com
   return {
     url,
     async ask(question, schema) {
-      const { status, text } = await send(url, headers, question);
+      const { status, text, location } = await send(url, headers, question);
+      if (location !== undefined)
+        throw new UserError(`${url} redirects to ${printable(location)}: --url or QUERY_URL takes where it leads`);
       const body = parse(text);
       if (status >= 300) throw new UserError(explain({ url, status, body, query: question.query }));
       const parsed = schema.safeParse(body);
@@ -54,7 +57,12 @@ export async function queryClient(options: QueryClientOptions, { settings }: Com
   };
 }
 
-type Response = { readonly status: number; readonly text: string };
+type Response = {
+  readonly status: number;
+  readonly text: string;
+  /** Where a redirect leads. */
+  readonly location: string | undefined;
+};
 
 async function send(url: string, headers: Record<string, string>, question: Question): Promise<Response> {
   const { method = "GET", path, parameters = {}, body } = question;
@@ -64,8 +72,12 @@ async function send(url: string, headers: Record<string, string>, question: Ques
   const type = body === undefined ? {} : { "content-type": "application/json" };
   try {
     const target = `${url}${path}${search.size === 0 ? "" : `?${search}`}`;
-    const response = await fetch(target, { method, headers: { ...headers, ...type }, ...sent });
-    return { status: response.status, text: await response.text() };
+    // Not followed: the key is for this service alone.
+    const init = { method, headers: { ...headers, ...type }, redirect: "manual", ...sent } as const;
+    const response = await fetch(target, init);
+    const { status, headers: received } = response;
+    const location = status >= 300 && status < 400 ? (received.get("location") ?? undefined) : undefined;
+    return { status, text: await response.text(), location };
   } catch (error) {
     throw new UserError(`no query service answers at ${url} (${reasonOf(error)}): --url or QUERY_URL names another`);
   }

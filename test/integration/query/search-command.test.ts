@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -100,6 +102,26 @@ test("--csv escapes control characters on a terminal alone", async () => {
   const shown = await runInProcess(words, { QUERY_KEY: key }, { isTerminal: true });
   expect(lines(shown.stdout)[2]).toMatch(/,Two\\u\{1b\}\[2J,DE$/);
   expect(lines((await search("--csv", "tags:mirai")).stdout)[2]).toContain(",Two\u001b[2J,");
+});
+
+test("a redirect is not followed, so that no other service gets the key, and the error names where it leads", async () => {
+  const asked: (string | undefined)[] = [];
+  const other = createServer(({ url: path }, response) => {
+    asked.push(path);
+    response.writeHead(307, { location: "/elsewhere?query=port:22" }).end();
+  });
+  const port = await getPort();
+  await once(other.listen(port, "127.0.0.1"), "listening");
+  const redirecting = `http://127.0.0.1:${port}`;
+  const { code, stderr } = await runInProcess(["search", "--count", "port:22", "--url", redirecting], {
+    QUERY_KEY: key,
+  });
+  other.close();
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    `noisefloor: ${redirecting} redirects to /elsewhere?query=port:22: --url or QUERY_URL takes where it leads\n`,
+  );
+  expect(asked).toEqual(["/v3/gnql/count?query=port%3A22"]);
 });
 
 test("a wrong query ends with exit code 1 and the error below its place", async () => {
