@@ -171,6 +171,11 @@ test("two searches stand in one chart, with the numbers of the API for each hour
   if (chart === null) throw new Error("the chart is not there");
   await page.mouse.move(chart.x + 3, chart.y + 3);
   expect(await page.locator(".tooltip").textContent()).toMatch(/ UTC\ntags:scanner: 0\ntags:worm: 0$/);
+  await page.getByRole("combobox", { name: "Compared with" }).fill("");
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.locator(".legend li", { hasText: "tags:worm" }).waitFor({ state: "detached" });
+  await settled();
+  expect(await page.locator(".legend li").count()).toBe(1);
   expect(faults).toEqual([]);
 });
 

@@ -6,6 +6,7 @@ import { ChartTable } from "../../charts/chart-table.tsx";
 import { SERIES_COLORS } from "../../charts/colors.ts";
 import type { Series } from "../../charts/series.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
+import { useKey } from "../../key/kept-key.ts";
 import { searchPath } from "../../routing/paths.ts";
 import { Clamped } from "../../shell/clamped.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -24,12 +25,19 @@ type ComparedSearch = {
   readonly errorId: string;
 };
 
-export function ComparedSearches(props: ComparedSearchesProps) {
+export function ComparedSearches({ searches, days }: ComparedSearchesProps) {
+  const { key } = useKey();
   const plans = useAnswer(plansOfService());
+  const queries = searches.map(({ query }) => query);
   return (
     <section aria-label="Addresses over time">
       <Loaded of={plans} what="how far your plan reaches">
-        {({ caller }) => <WithinReach {...props} reachDays={caller.reach_days} />}
+        {({ caller: { reach_days: reachDays } }) => {
+          const { start } = periodOf(days, reachDays, Date.now());
+          // Afresh for each question: two answers to different ones must not share a chart.
+          const asked = [key, start, days, ...queries].join("\n");
+          return <WithinReach key={asked} searches={searches} days={days} reachDays={reachDays} />;
+        }}
       </Loaded>
     </section>
   );
