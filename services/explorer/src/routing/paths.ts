@@ -18,8 +18,6 @@ export const networkPath = (ip: string, length: string) => pagePath(`/networks/$
 export const tagPath = (slug: string) => pagePath(`/tags/${encodeURIComponent(slug)}`);
 export const asnPath = (asn: string) => pagePath(`/asns/${encodeURIComponent(asn)}`);
 export const countryPath = (code: string) => pagePath(`/countries/${encodeURIComponent(code)}`);
-/** The tags of a CVE; when it has one alone, that one. */
-export const cvePath = (cve: string) => pagePath("/tags", { cve });
 
 /** @param days empty for all that is stored. */
 export const searchPath = (query: string, days = "") => pagePath("/search", { query, days });
