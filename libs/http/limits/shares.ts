@@ -17,7 +17,7 @@ export function sharesOf(all: number): Shares {
 /** The limit that is reached: the caller's, that of all callers without a key, or the total. */
 export type Exhausted = "caller" | "withoutKey" | "all";
 
-/** Counts how much each caller holds. */
+/** Counts how much each caller holds. @throws RangeError for a negative amount, which would be held for ever. */
 export type Holdings = {
   used(): number;
   /** The maximum that this caller can ever hold. */
@@ -42,6 +42,7 @@ export function createHoldings(shares: Shares): Holdings {
     if (!hasKey) withoutKey += amount;
   };
   const check = (caller: LimitedCaller, amount: number): Exhausted | undefined => {
+    if (!(amount >= 0)) throw new RangeError(`${amount} cannot be held`);
     if ((byCaller.get(caller.name) ?? 0) + amount > maxFor(caller)) return "caller";
     if (all + amount > shares.all) return "all";
     return !caller.hasKey && withoutKey + amount > shares.withoutKey ? "withoutKey" : undefined;

@@ -18,7 +18,7 @@ import { candidatesOf } from "./candidates.ts";
 import type { BucketSearch } from "./queries.ts";
 
 const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));
-/** For the description. */
+/** What the interface's description can say of a time; whether it exists is checked besides. */
 const TIME_PATTERN = /^(?:\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?)?$/;
 
 /** A day is its first moment. In milliseconds since 1970 UTC; undefined when it was left out or is empty. */
@@ -47,6 +47,9 @@ export const JSON_ALONE = choice({ name: "format", description: "JSON alone.", v
 export type AskedTimeseries = {
   readonly asked: AskedQuery;
   readonly buckets: readonly Window[];
+  /** Nothing is stored that could match: the caller sees no scope, or the time is older than the plan or retention. */
+  readonly isEmpty: boolean;
+  /** How many days of observations are read. */
   readonly days: number;
   readonly search: BucketSearch;
   readonly params: { readonly [Name in "from" | "end" | "start" | "width"]: number } & {
@@ -69,6 +72,7 @@ export async function readTimeseries(
   if (start >= end) throw new HttpError(400, "Invalid parameter: start must be before end, and not in the future");
   const window = { start: Math.max(start, reached.start), end };
   const from = Math.max(window.start, floorToHour(retentionStart(now, deps.retentionDays())));
+  const isEmpty = scopes.length === 0 || from >= end;
   const context = { scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
   const conditions = compileForBuckets(resolved, context);
   const wider = candidatesOf(resolved);
@@ -78,7 +82,8 @@ export async function readTimeseries(
   return {
     asked,
     buckets: tile(window, widthHours),
-    days: (end - from) / DAY_MS,
+    isEmpty,
+    days: isEmpty ? 0 : (end - from) / DAY_MS,
     search: { conditions, candidates, scopes: context.scopes },
     params: { ...conditions.params, ...candidates?.params, scopes, from, end, start: window.start / 1_000, width },
   };

@@ -17,9 +17,14 @@ const HOURS = { hour: 1, day: 24 } as const;
 export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void {
   registerOperation(app, timeseriesStats, async (request, _reply, { signal }) => {
     const series = await readTimeseries(request, HOURS[readParameter(request.query, INTERVAL)], deps);
-    const counts = await app.admission.run(request, timeseriesCost(series.days), signal, () =>
-      readCounts(series, deps, signal),
-    );
+    const cost = timeseriesCost(series.days);
+    const rows = series.isEmpty
+      ? []
+      : await app.admission.run(request, cost, signal, () =>
+          deps.read(countMatching(series.search), series.params, signal),
+        );
+    const countOf = new Map(rows.map(({ bucket, count }) => [bucket, count]));
+    const counts = series.buckets.map((_, bucket) => countOf.get(bucket) ?? 0);
     return {
       count: counts.reduce((sum, one) => sum + one, 0),
       min: counts.length === 0 ? 0 : Math.min(...counts),
@@ -33,22 +38,17 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
     const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
     const { signal } = deadline;
     const cost = timeseriesCost(series.days);
-    const pairs = await app.admission.run(request, cost, signal, async () => {
-      if (series.asked.scopes.length === 0) return [];
-      return deps.read(listMatching(series.search), { ...series.params, ...page }, signal);
-    });
+    const pairs = series.isEmpty
+      ? []
+      : await app.admission.run(request, cost, signal, () =>
+          deps.read(listMatching(series.search), { ...series.params, ...page }, signal),
+        );
     const lookups = new Set(pairs.map(({ ip }) => ip)).size;
     const { caller } = series.asked;
     return deps.countLookups({ request, reply, caller, lookups, deadline }, () =>
       app.admission.run(request, cost, signal, () => listByHour(series, pairs, deps, signal, toJsonArray)),
     );
   });
-}
-
-async function readCounts({ asked, buckets, search, params }: AskedTimeseries, deps: SearchDeps, signal: AbortSignal) {
-  const rows = asked.scopes.length === 0 ? [] : await deps.read(countMatching(search), params, signal);
-  const counts = new Map(rows.map(({ bucket, count }) => [bucket, count]));
-  return buckets.map((_, bucket) => counts.get(bucket) ?? 0);
 }
 
 type Pair = { readonly bucket: number; readonly ip: number };

@@ -46,6 +46,15 @@ test("a time series begins and ends on the hour, within what the plan reaches", 
   expect(await dates({ start: "2026-10-01", end: "2026-10-02" }, headers)).toEqual([0, undefined, undefined]);
 });
 
+test("a time before the plan's reach has nothing, and holds nothing of the query capacity afterwards", async () => {
+  const before = { start: "2025-11-01", end: "2025-11-02" };
+  expect(await ask("/stats", before)).toMatchObject({ status: 200, body: { count: 0, data: [] } });
+  expect(await ask("", before)).toMatchObject({ status: 200, body: {} });
+  expect(world.app.admission.inFlight()).toBe(0);
+  for (let asked = 0; asked < 3; asked++) expect((await ask("", {})).status).toBe(200);
+  expect(world.app.admission.inFlight()).toBe(0);
+});
+
 test.each([
   { start: "yesterday" },
   { start: "2026-13-01" },
