@@ -21,16 +21,22 @@ afterAll(() => app.close());
 async function listening(bodyCheckMs: number): Promise<FastifyInstance> {
   const log = pino({ level: "silent" });
   const made = await createHttpApp({ log, metrics: createMetrics(), deadlineMs: 10_000, bodyCheckMs });
-  made.post("/length", async ({ body }) => ({ length: JSON.stringify(body).length }));
+  made.route({
+    method: ["DELETE", "PATCH", "POST", "PUT"],
+    url: "/length",
+    handler: async ({ body }) => ({ length: JSON.stringify(body).length }),
+  });
   await made.listen({ host: "127.0.0.1", port: 0 });
   return made;
 }
 
-/** A connection with the header of a POST of this length. */
-function begin(bytes: number, to = app, path = "/length", type = "application/json"): Socket {
+/** A connection with the header of a request with a body of this length. */
+function begin(bytes: number, to = app, path = "/length", type = "application/json", method = "POST"): Socket {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, to.server.address());
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${bytes}\r\n\r\n`);
+  socket.write(
+    `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${bytes}\r\n\r\n`,
+  );
   return socket;
 }
 
@@ -49,6 +55,12 @@ test("a body that stalls gets a 408 long before the request timeout, and its con
   const [nothing, almost] = [begin(1_000), begin(1_000)];
   almost.write(`"${"x".repeat(900)}`);
   for (const answer of await Promise.all([rest(nothing), rest(almost)])) expect(answer).toMatch(TOO_SLOW);
+});
+
+test.each(["DELETE", "PATCH", "PUT"])("the body of a %s that stalls gets a 408, too", async (method) => {
+  const socket = begin(1_000, app, "/length", "application/json", method);
+  socket.write(`"${"x".repeat(900)}`);
+  expect(await rest(socket)).toMatch(TOO_SLOW);
 });
 
 test("a large body that trickles counts as stalled: the more has arrived, the faster the rest must", async () => {

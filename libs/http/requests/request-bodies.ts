@@ -53,6 +53,9 @@ export type BodyLimitOptions = {
 /** The memory budget of all bodies without a budget of their own. */
 const DEFAULT_BUDGET_BYTES = 32 * 1024 * 1024;
 
+/** Of every other method a route may read a body. */
+const mayHaveBody = (method: string) => method !== "GET" && method !== "HEAD";
+
 /**
  * Limits the bodies of all routes without limits of their own. A sender is a client address, whatever its key: keys are
  * checked only later, and each invented one would get a share.
@@ -63,7 +66,7 @@ export function limitDefaultBodies(app: FastifyInstance): void {
     budget: memoryBudget(DEFAULT_BUDGET_BYTES),
     senderOf: (request) => clientNetwork(request.ip, request.socket.remoteAddress),
     busyMessage: "Too many request bodies at once: send the request again in a few seconds",
-    appliesTo: ({ method, routeOptions }) => method === "POST" && routeOptions.config.hasOwnBodyLimits !== true,
+    appliesTo: ({ method, routeOptions }) => mayHaveBody(method) && routeOptions.config.hasOwnBodyLimits !== true,
   });
 }
 

@@ -1,7 +1,8 @@
+import { Readable } from "node:stream";
 import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { collectAddresses } from "./read-upload.ts";
+import { collectAddresses, readUpload } from "./read-upload.ts";
 
 const address = fc.tuple(fc.integer({ min: 1, max: 255 }), fc.nat(3)).map(([a, d]) => `${a}.45.6.${d}`);
 const word = fc.oneof(
@@ -34,4 +35,29 @@ test("an address is found in a line of any length between words", () => {
   for (let start = 0; start < text.length; start += 777) collector.add(text.slice(start, start + 777));
   collector.end();
   expect(found.size).toBe(200);
+});
+
+const part = (name: string, text: string) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
+const FILE = part("file", "8.8.8.8");
+const LARGE = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, "x"));
+
+test.each([
+  ["another part", [part("other", "").slice(0, -2), ...LARGE, `\r\n${FILE}--b--\r\n`]],
+  ["what comes before the parts", [...LARGE, `\r\n${FILE}--b--\r\n`]],
+  ["what comes after the parts", [`${FILE}--b--\r\n`, ...LARGE]],
+])("of a form, %s counts towards its size", async (_, pieces) => {
+  let bytes = 0;
+  const sent = Readable.from(pieces.map((piece) => Buffer.from(piece))).on("data", (piece: Buffer) => {
+    bytes += piece.length;
+  });
+  const headers = { "content-type": "multipart/form-data; boundary=b" };
+  await expect(readUpload(sent, headers)).rejects.toThrow("The text is larger than 10 MiB");
+  expect(bytes).toBeLessThan(12 * 1024 * 1024);
+});
+
+test("a form that says that it is too large is not read", async () => {
+  const sent = Readable.from([Buffer.from(`${FILE}--b--\r\n`)]);
+  const headers = { "content-type": "multipart/form-data; boundary=b", "content-length": "20000000" };
+  await expect(readUpload(sent, headers)).rejects.toThrow("The text is larger than 10 MiB");
+  expect(sent.readableDidRead).toBe(false);
 });

@@ -1,10 +1,14 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
 import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
+import { contentLength } from "@noisefloor/http/requests/content-length.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
+/** Of the whole form: what surrounds the text counts, too. */
+const MAX_FORM_BYTES = MAX_TEXT_BYTES + 64 * 1024;
 /** All of them are looked up for one response, as in other operations on many. */
 export const MAX_ADDRESSES = 10_000;
 export const NO_FILE = 'The request body must be multipart/form-data with the text as its member "file"';
@@ -20,11 +24,12 @@ export class UploadedAddresses {
 }
 
 /** Finds the addresses of a text while it arrives. @throws HttpError 400 for any other body, and for one beyond a limit. */
-export async function readUpload(payload: Readable, contentType: string): Promise<UploadedAddresses> {
+export async function readUpload(payload: Readable, headers: IncomingHttpHeaders): Promise<UploadedAddresses> {
+  if (contentLength({ headers }) > MAX_FORM_BYTES) throw new HttpError(400, TOO_LARGE);
   const found = new Set<string>();
   let isThere = false;
   let error: HttpError | undefined;
-  const form = openForm(contentType);
+  const form = openForm(headers["content-type"] ?? "");
   form.on("file", (_name, text) => {
     isThere = true;
     const decoder = new TextDecoder();
@@ -49,13 +54,22 @@ export async function readUpload(payload: Readable, contentType: string): Promis
     });
   });
   try {
-    await pipeline(payload, form);
+    await pipeline(payload, boundForm, form);
   } catch (failure) {
     // What the connection or the limits on bodies say comes first.
     throw error ?? (failure instanceof HttpError ? failure : new HttpError(400, NO_FILE));
   }
   if (!isThere) throw new HttpError(400, NO_FILE);
   return new UploadedAddresses([...found]);
+}
+
+async function* boundForm(payload: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of payload) {
+    bytes += chunk.length;
+    if (bytes > MAX_FORM_BYTES) throw new HttpError(400, TOO_LARGE);
+    yield chunk;
+  }
 }
 
 function openForm(contentType: string) {

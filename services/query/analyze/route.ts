@@ -29,7 +29,7 @@ export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
-      readUpload(payload, request.headers["content-type"] ?? ""),
+      readUpload(payload, request.headers),
     );
     registerOperation(
       scope,
