@@ -1,4 +1,5 @@
 import type { AddressSet, SetQuery } from "./address-set.ts";
+import { type BoundValues, bindValues } from "./bound-values.ts";
 import { readSetsSql } from "./read-sets.ts";
 import { setSource } from "./set-sql.ts";
 
@@ -7,6 +8,8 @@ export type CompileOptions = {
   readonly isOwnSensorsOnly: boolean;
   /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */
   readonly reach: number | undefined;
+  /** Of a SELECT that has more than the search. */
+  readonly values?: BoundValues;
 };
 
 export type CompiledSearch = {
@@ -28,15 +31,10 @@ const SEEN: AddressSet = { type: "seen" };
  */
 export function compileSearch(
   query: SetQuery,
-  { reach, ...options }: CompileOptions,
+  { reach, values = bindValues(), ...options }: CompileOptions,
   narrower: readonly SetQuery[] = [],
 ): CompiledSearch {
-  const params: Record<string, unknown> = {};
-  const bind = (type: string, value: unknown) => {
-    const name = `p${Object.keys(params).length}`;
-    params[name] = value;
-    return `{${name}:${type}}`;
-  };
+  const { bind, params } = values;
   const indexes = new Map<string, number>();
   const sets: AddressSet[] = [];
   const bitmapOf = (set: AddressSet) => {

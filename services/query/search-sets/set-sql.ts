@@ -107,7 +107,7 @@ function portSql({ first, last, protocol }: SetOf<"port">, bind: Bind): string {
   if (protocol?.type === "equals" && first === last) {
     return `value = ${bind("String", `${digits(first)}/${protocol.text}`)}`;
   }
-  const range = `value >= ${bind("String", digits(first))} AND value < ${bind("String", digits(last + 1))}`;
+  const range = `value >= '${digits(first)}' AND value < '${digits(last + 1)}'`;
   if (protocol === undefined) return range;
   const match = protocol.type === "equals" ? { type: "in" as const, texts: [protocol.text] } : protocol;
   return `${range} AND ${textSql("substring(value, 7)", match, bind)}`;

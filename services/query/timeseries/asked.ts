@@ -12,6 +12,7 @@ import { choice, type Parameter, readParameter } from "@noisefloor/http/requests
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 import { type AskedDeps, type AskedQuery, readAskedQuery, type SearchRequest } from "../search/asked.ts";
+import { bindValues } from "../search-sets/bound-values.ts";
 import { compileSearch } from "../search-sets/compile.ts";
 import { compileForBuckets } from "./bucket-conditions.ts";
 import { candidatesOf } from "./candidates.ts";
@@ -74,10 +75,11 @@ export async function readTimeseries(
   const from = Math.max(window.start, floorToHour(retentionStart(now, deps.retentionDays())));
   const isEmpty = scopes.length === 0 || from >= end;
   const context = { scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
-  const conditions = compileForBuckets(resolved, context);
+  const values = bindValues();
+  const conditions = compileForBuckets(resolved, { ...context, bind: values.bind });
   const wider = candidatesOf(resolved);
   const isNarrowed = !(wider.type === "constant" && wider.value);
-  const candidates = isNarrowed ? compileSearch(wider, { ...context, reach: undefined }) : undefined;
+  const candidates = isNarrowed ? compileSearch(wider, { ...context, reach: undefined, values }) : undefined;
   const width = (widthHours * HOUR_MS) / 1_000;
   return {
     asked,
@@ -85,7 +87,7 @@ export async function readTimeseries(
     isEmpty,
     days: isEmpty ? 0 : (end - from) / DAY_MS,
     search: { conditions, candidates, scopes: context.scopes },
-    params: { ...conditions.params, ...candidates?.params, scopes, from, end, start: window.start / 1_000, width },
+    params: { ...values.params, scopes, from, end, start: window.start / 1_000, width },
   };
 }
 

@@ -1,26 +1,26 @@
 import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
-import { type SetContext, setSource } from "../search-sets/set-sql.ts";
+import { readSetsSql } from "../search-sets/read-sets.ts";
+import { type SetContext, type SetSource, setSource } from "../search-sets/set-sql.ts";
 import { textSql } from "../search-sets/text-sql.ts";
 
 /** A search whose conditions are about the observations of one address in one bucket of time. */
 export type BucketConditions = {
   /** SQL: for each condition a column over the observations of an address in a bucket. */
   readonly columns: readonly string[];
-  /** SQL: whether they match, by these columns and by the address as the number `ip`. */
+  /**
+   * SQL: a SELECT of addresses as numbers, `ip`, each with the numbers of the conditions, `lists`, that the address alone
+   * decides and that hold for it; undefined without such conditions.
+   */
+  readonly listed: string | undefined;
+  /** SQL: whether they match, by these columns and by `lists`. */
   readonly matches: string;
-  readonly params: Readonly<Record<string, unknown>>;
 };
 
 /** Unlike that of a search over rollups, it reads observations: no rollup has the values of an hour. */
-export function compileForBuckets(query: SetQuery, context: Omit<SetContext, "bind">): BucketConditions {
-  const params: Record<string, unknown> = {};
-  const bind = (type: string, value: unknown) => {
-    const name = `condition${Object.keys(params).length}`;
-    params[name] = value;
-    return `{${name}:${type}}`;
-  };
+export function compileForBuckets(query: SetQuery, context: SetContext): BucketConditions {
   const known = new Map<string, string>();
   const columns: string[] = [];
+  const listed: SetSource[] = [];
   const conditionOf = (set: AddressSet) => {
     const key = JSON.stringify(set);
     const name = known.get(key) ?? addCondition(set);
@@ -28,14 +28,17 @@ export function compileForBuckets(query: SetQuery, context: Omit<SetContext, "bi
     return name;
   };
   const addCondition = (set: AddressSet) => {
-    // What the address alone decides needs no observation.
-    if (set.type === "listed") {
-      const { source, condition } = setSource(set, { ...context, bind });
-      return `ip IN (SELECT toUInt32(source_ip) FROM (${source}) WHERE ${condition})`;
-    }
-    return `set${columns.push(`${columnSql(set, { ...context, bind })} AS set${columns.length}`) - 1}`;
+    if (set.type === "listed") return `has(lists, ${listed.push(setSource(set, context)) - 1})`;
+    return `set${columns.push(`${columnSql(set, context)} AS set${columns.length}`) - 1}`;
   };
-  return { matches: toSql(query, conditionOf), columns, params };
+  const matches = toSql(query, conditionOf);
+  return { matches, columns, listed: listed.length === 0 ? undefined : listedSql(listed) };
+}
+
+/** Networks are read once for all conditions on them: there may be hundreds. */
+function listedSql(sources: readonly SetSource[]): string {
+  return `SELECT arrayJoin(bitmapToArray(addresses)) AS ip, groupArray(toUInt16(number)) AS lists
+    FROM (${readSetsSql(sources)}) GROUP BY ip`;
 }
 
 function toSql(query: SetQuery, conditionOf: (set: AddressSet) => string): string {

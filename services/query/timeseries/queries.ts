@@ -27,7 +27,7 @@ const SPILL = `SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMO
 
 /** SQL: the pairs of a bucket and an address, as the number `ip`, that match. */
 function matching({ conditions, candidates, scopes }: BucketSearch): string {
-  const { columns, matches } = conditions;
+  const { columns, listed, matches } = conditions;
   const isCandidate =
     candidates === undefined
       ? ""
@@ -36,7 +36,7 @@ function matching({ conditions, candidates, scopes }: BucketSearch): string {
       SELECT ${[`${BUCKET} AS bucket`, "toUInt32(source_ip) AS ip", ...columns].join(", ")}
       FROM ${OBSERVATIONS} WHERE ${inScopes(scopes)} AND ${IN_WINDOW} ${isCandidate}
       GROUP BY source_ip, bucket
-    ) WHERE ${matches}`;
+    ) AS grouped ${listed === undefined ? "" : `LEFT JOIN (${listed}) AS listed USING (ip)`} WHERE ${matches}`;
 }
 
 /** How many addresses match in each bucket, without empty buckets. */

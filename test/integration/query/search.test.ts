@@ -64,6 +64,16 @@ test("500 different conditions of any fields are one search", async () => {
   expect(await count(`port:23 ${conditions.map((one) => `-${one}`).join(" ")}`)).toMatchObject({ count: 3 });
 });
 
+test.each([
+  ["networks", (number: number) => `ip:9.9.${number % 256}.0/${24 + (number >> 8)}`],
+  ["words", (number: number) => `${number}x`],
+  ["times", (number: number) => `last_seen:${number}m`],
+])("500 different conditions on %s are one search", async (_, condition) => {
+  const query = Array.from({ length: 500 }, (_, index) => condition(index + 1)).join(" ");
+  const { status, body } = await ask("/count", { query });
+  expect([status, Object(body).message]).toEqual([200, undefined]);
+});
+
 test("the rows are those of /v3/ip; members can be left out", async () => {
   const { body } = await ask("", { query: "country:germany" });
   const context = (await world.get("/v3/ip/45.0.0.1")).body;

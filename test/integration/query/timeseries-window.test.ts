@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { networkList } from "../../support/builders/network-list.ts";
 import { observation } from "../../support/builders/observation.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -88,4 +89,40 @@ test("an hour lists who did it in that hour, with what they did in it alone; eac
   expect(Object.keys(answer.json())).toEqual(["2026-11-20-12", "2026-11-20-14"]);
   expect(answer.headers["ratelimit-remaining"]).toBe("999");
   expect((await ask("", { query: "port:1" })).body).toEqual({});
+});
+
+test("500 different conditions on the networks of operators are one time series", async () => {
+  const names = Array.from({ length: 500 }, (_, index) => `o${index}`);
+  const networkOf = (index: number) => (index < 3 ? `45.0.0.${index}/32` : `46.0.${index >> 8}.${index & 255}/32`);
+  await world.replaceNetworks(
+    "actor",
+    names.map((name, index) => networkList(name, [networkOf(index)], { name })),
+  );
+  const count = async (query: string) => {
+    const { status, body } = await ask("/stats", { query });
+    return [status, Object(body).count];
+  };
+  const any = names.map((name) => `actor:${name}`).join(" OR ");
+  expect(await count("*")).toEqual([200, 3]);
+  expect(await count(any)).toEqual([200, 3]);
+  expect(await count("actor:o1 OR actor:o7")).toEqual([200, 2]);
+  expect(await count("NOT actor:o1")).toEqual([200, 1]);
+  expect(
+    await count(
+      `port:23 ${names
+        .slice(0, 499)
+        .map((name) => `-actor:${name}`)
+        .join(" ")}`,
+    ),
+  ).toEqual([200, 0]);
+});
+
+test.each([
+  ["ports", (number: number) => `port:>${number}`],
+  ["paths", (number: number) => `path:/${number}`],
+  ["words", (number: number) => `${number}x`],
+  ["times", (number: number) => `last_seen:${number}m`],
+])("500 different conditions on %s are one time series", async (_, condition) => {
+  const query = Array.from({ length: 500 }, (_, index) => condition(index + 1)).join(" ");
+  expect((await ask("/stats", { query })).status).toBe(200);
 });
