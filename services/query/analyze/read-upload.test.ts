@@ -37,6 +37,17 @@ test("an address is found in a line of any length between words", () => {
   expect(found.size).toBe(200);
 });
 
+test("in a word of any length no address is cut", () => {
+  const text = `${"y".repeat(16_380)}${Array.from({ length: 9_000 }, (_, index) => `&45.6.${index >> 8}.${index & 255}`).join("")}`;
+  for (const step of [777, 1_024, 16_385]) {
+    const found = new Set<string>();
+    const collector = collectAddresses(found);
+    for (let start = 0; start < text.length; start += step) collector.add(text.slice(start, start + step));
+    collector.end();
+    expect([...found]).toEqual(routableAddressesIn(text));
+  }
+});
+
 const part = (name: string, text: string) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
 const FILE = part("file", "8.8.8.8");
 const LARGE = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, "x"));

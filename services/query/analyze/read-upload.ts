@@ -85,7 +85,7 @@ function openForm(contentType: string) {
   }
 }
 
-/** No address has as many characters: a longer word can be cut. */
+/** A longer word is read in parts. */
 const MAX_WORD_CHARACTERS = 16 * 1024;
 
 /** Where the last word of a text begins, which may go on in the next piece. */
@@ -93,6 +93,17 @@ function lastWordOf(text: string): number {
   let start = text.length;
   while (start > 0 && !/[\s,;|"'<>]/.test(text.charAt(start - 1))) start--;
   return start;
+}
+
+/** No address is longer, in any spelling. */
+const MAX_ADDRESS_CHARACTERS = 64;
+
+/** Where a text can be cut near its end so that no address is cut. */
+function beforeLastAddress(text: string): number {
+  let end = text.length;
+  const least = Math.max(0, text.length - MAX_ADDRESS_CHARACTERS);
+  while (end > least && /[\w.:[\](){}-]/.test(text.charAt(end - 1))) end--;
+  return end;
 }
 
 /** Finds addresses in pieces of a text, which may be cut anywhere. */
@@ -107,7 +118,7 @@ export function collectAddresses(found: Set<string>) {
       const lineEnd = text.lastIndexOf("\n") + 1;
       // Where there are lines, whole ones: blanks belong to addresses such as `192 . 0 . 2 . 1`.
       const end = text.length - lineEnd < MAX_WORD_CHARACTERS ? lineEnd : lastWordOf(text);
-      const cut = text.length - end < MAX_WORD_CHARACTERS ? end : text.length;
+      const cut = text.length - end < MAX_WORD_CHARACTERS ? end : beforeLastAddress(text);
       rest = text.slice(cut);
       if (cut > 0) read(text.slice(0, cut));
     },
