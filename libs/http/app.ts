@@ -158,12 +158,29 @@ function createServer(
   return app;
 }
 
+/** Of responses: what a page may read besides the body. */
+const EXPOSED_HEADERS = [
+  "ratelimit-limit",
+  "ratelimit-remaining",
+  "ratelimit-reset",
+  UNKNOWN_PARAMETERS,
+  "x-request-id",
+  "retry-after",
+  "etag",
+  "search-count",
+  "next-cursor",
+  "feed-cursor",
+  "feed-truncated",
+  "x-taxii-date-added-first",
+  "x-taxii-date-added-last",
+];
+
 async function allowOrigins(app: FastifyInstance, corsOrigins: readonly string[]): Promise<void> {
   await app.register(cors, {
     origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
-    methods: ["GET", "POST"],
-    allowedHeaders: ["key", "authorization", "content-type"],
-    exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", UNKNOWN_PARAMETERS, "x-request-id"],
+    methods: ["DELETE", "GET", "POST", "PUT"],
+    allowedHeaders: ["key", "authorization", "content-type", "if-none-match"],
+    exposedHeaders: EXPOSED_HEADERS,
     maxAge: 86_400,
     // An OPTIONS request that is no preflight is an ordinary request.
     strictPreflight: false,
