@@ -1,7 +1,7 @@
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { TextAnalysis } from "./operations.ts";
 
-/** Of all analyses together, about 20 MB; the oldest analyses are dropped first. */
+/** Of all analyses together; the oldest analyses are dropped first. */
 const MAX_ADDRESSES = 300_000;
 /** What an analysis without any address counts as. */
 const LEAST_ADDRESSES = 100;

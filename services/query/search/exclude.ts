@@ -16,7 +16,7 @@ function memberNames(schema: z.core.$ZodType, prefix = ""): string[] {
 /** The members of a row's scanner part that a caller can leave out. */
 const MEMBERS = new Set(memberNames(scannerSchema));
 
-/** What only tells more about a tag than what it is. */
+/** The members of a tag that `tags.details` stands for. */
 const TAG_DETAILS = ["description", "references", "cves", "recommend_block", "created", "created_at", "updated_at"];
 /** Names for several members. */
 const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([

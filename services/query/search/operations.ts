@@ -138,7 +138,7 @@ const PAGE = {
     ...AS_CSV,
   },
   errorResponses: {
-    206: { description: ADJUSTED, schema: pageSchema, example: EXAMPLE_PAGE, ...AS_CSV },
+    206: { description: `${ADJUSTED} CSV has no place for it.`, schema: pageSchema, example: EXAMPLE_PAGE, ...AS_CSV },
     400: wrongQuery,
     403: NOT_ENTITLED,
     429: TOO_MANY_LOOKUPS,

@@ -9,7 +9,7 @@ import { COLUMNS, SEPARATOR } from "./search-rows.ts";
 
 /** DuckDB with each value of each address, sorted by value, and when an address was last seen. */
 export type DuckDbSearch = {
-  /** @param condition SQL over the columns `ip` and `last_seen`; `has(field, value)` are the addresses with a value. */
+  /** @param condition SQL over the columns `ip` and `last_seen`. */
   ask(condition: string): Promise<FoundAddresses>;
   close(): Promise<void>;
 };
