@@ -21,6 +21,8 @@ export const timestamp = z
 export const none = z.literal("");
 export const texts = z.array(z.string());
 export const count = z.int().min(0);
+/** A list of things with their counts. */
+export const counts = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.strictObject({ ...shape, count }));
 export const classification = z.enum(INTENTIONS);
 
 export const BAD_ADDRESS = errorResponse(

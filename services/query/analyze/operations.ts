@@ -3,12 +3,11 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { classification, count, ip, uuid } from "../wire.ts";
+import { classification, count, counts, ip, uuid } from "../wire.ts";
 import { MAX_ADDRESSES, NO_FILE } from "./read-upload.ts";
 
 const ips = z.array(ip);
 const percentage = z.number().min(0).max(100);
-const counts = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.strictObject({ ...shape, count }));
 
 const analysisSchema = z
   .strictObject({

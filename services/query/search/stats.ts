@@ -7,7 +7,7 @@ import { z } from "zod";
 import { countryName } from "../address/response.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { actors, classified } from "../search-sets/resolve-query.ts";
-import { classification, count, NOT_ENTITLED, none, uuid } from "../wire.ts";
+import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { paramsOf } from "./queries.ts";
@@ -22,7 +22,6 @@ const ENTRIES = wholeNumber({
   fallback: 1_000,
 });
 
-const counts = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.strictObject({ ...shape, count }));
 const nothing = z.array(z.never());
 const statsSchema = z
   .strictObject({
