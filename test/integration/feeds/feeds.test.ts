@@ -12,7 +12,7 @@ let key: string;
 failOnHeaderFaults();
 
 beforeAll(async () => {
-  world = await createWorld(() => now, { ownAddresses: ["45.0.0.9"] });
+  world = await createWorld(() => now, { ownAddresses: ["45.0.0.9", "45.7.7.9/24"] });
   await world.addTags([makeTag("mirai", "malicious"), makeTag("crawler", "benign")]);
   await world.store([
     observation("45.0.0.1", now - 60_000, { tags: ["mirai"], country: "DE", asn: 64_500, organization: "=Ex, Ample" }),
@@ -178,6 +178,7 @@ test("what is guarded is in no feed, and the guard says why", async () => {
   expect(await why("45.0.0.1")).toEqual({ ip: "45.0.0.1", guarded: false, reason: "", ...none });
   expect(await why("45.0.0.2")).toEqual({ ip: "45.0.0.2", guarded: true, reason: "network", name: "", ...guard });
   expect(await why("45.0.0.9")).toMatchObject({ guarded: true, reason: "own_address" });
+  expect(await why("45.7.7.200")).toMatchObject({ guarded: true, reason: "own_address" });
   expect(await why("200.0.0.1")).toMatchObject({ guarded: true, reason: "service", name: "A resolver" });
   expect((await ask("/v3/guard", { key }, { method: "POST", payload: { network: "45.0.0.1/24" } })).status).toBe(400);
   expect((await ask("/v3/guard?ip=x")).status).toBe(400);

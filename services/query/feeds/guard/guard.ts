@@ -1,5 +1,5 @@
 import type { GuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
-import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
+import { ipv4ToNumber, isIpv4, numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { findRange, flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
 import type { BenignNetworks } from "../../address/benign-networks.ts";
 
@@ -23,7 +23,7 @@ export type GuardOptions = {
 };
 
 export function createGuard({ networks, ownAddresses, guardNetworks }: GuardOptions): FindGuard {
-  const isOwn = finder(ownAddresses.map((network, index) => ({ id: String(index), network })));
+  const isOwn = finder(ownAddresses.map((text, index) => ({ id: String(index), network: withoutHostBits(text) })));
   const findNetwork = finder(guardNetworks);
   const byId = new Map(guardNetworks.map((guard) => [guard.id, guard]));
   return (address) => {
@@ -37,6 +37,14 @@ export function createGuard({ networks, ownAddresses, guardNetworks }: GuardOpti
     const guard = byId.get(findNetwork(address) ?? "");
     return guard && { type: "network", id: guard.id, network: guard.network, note: guard.note };
   };
+}
+
+/** `45.0.0.9/24` → `45.0.0.0/24`: settings take both. What is no network of IPv4 stays as it is. */
+function withoutHostBits(text: string): string {
+  const [address = "", bits] = text.split("/");
+  if (bits === undefined || !isIpv4(address)) return text;
+  const size = 2 ** (32 - Number(bits));
+  return `${numberToIpv4(Math.floor(ipv4ToNumber(address) / size) * size)}/${bits}`;
 }
 
 /** Finds the id of the narrowest network that an address is in. */
