@@ -58,6 +58,7 @@ export async function openQuery(
     lookEveryMs: FEED_LOOK_MS,
     isBusy: () => app.admission.queued() > 0,
     onRefresh: logFeedRefreshes(context.log),
+    onLookError: (error) => context.log.error({ err: error }, "feeds cannot be looked through"),
   });
   context.closeStack.add(feeds.stop);
   registerQuery(app, {

@@ -10,7 +10,7 @@ import type { LookupDeps } from "../address/store-lookup.ts";
 import { callerWithLimits } from "../auth.ts";
 import { createGuard, type FindGuard } from "./guard/guard.ts";
 import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts";
-import { type FeedBasis, isCurrent, refreshFeed } from "./lists/refresh.ts";
+import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "./lists/refresh.ts";
 import type { Feed } from "./lists/search-feed.ts";
 import { readyMadeFeed } from "./ready-made.ts";
 
@@ -31,6 +31,8 @@ export type FeedsOptions = LookupDeps & {
   readonly isBusy?: () => boolean;
   /** Called with a refresh that failed, and with those that succeed again. */
   readonly onRefresh?: (feed: Feed, error: unknown) => void;
+  /** Called when the looks begin to fail: lists that other processes refreshed cannot be read, say. */
+  readonly onLookError?: (error: unknown) => void;
 };
 
 export type Feeds = {
@@ -61,22 +63,26 @@ export type FeedsService = {
 
 /** Every feed is refreshed at least once a minute. */
 const REFRESH_AFTER_MS = 45_000;
-/** A list that nobody refreshed for so long is refreshed before it is answered. */
-const STALE_MS = 90_000;
 /** For how long a ready-made feed is refreshed after it was last read. */
 const KEPT_AFTER_READ_MS = 15 * 60_000;
+/** For how long a feed rests whose refresh failed, at most. */
+const MAX_REST_MS = 5 * 60_000;
+/** How many feeds are refreshed at the same time. */
+const LANES = 2;
 /** How long a refresh lets queries of callers go first. */
 const MAX_YIELD_MS = 5_000;
 
 export function openFeeds(options: FeedsOptions): Feeds {
-  const { client, cache, accessCache, networks, ownAddresses, now, onRefresh = () => {} } = options;
+  const { client, cache, accessCache, networks, ownAddresses, now } = options;
+  const { onRefresh = () => {}, onLookError = () => {}, lookEveryMs } = options;
   const lists = openFeedLists({ client, now });
   const withLimits = callerWithLimits(options.plans);
   const stopping = new AbortController();
   const running = new Map<string, Promise<FeedState>>();
   /** The ready-made feeds that are read, and when, in milliseconds of `performance.now()`, as the next. */
   const read = new Map<string, { readonly feed: Feed; readonly at: number }>();
-  const looked = new Map<string, { readonly at: number; readonly basis: number }>();
+  /** When feeds were refreshed last, with which basis, and for how long they then rest. */
+  const looked = new Map<string, { readonly at: number; readonly basis: number; readonly restMs: number }>();
 
   const guardOf = (workspaceId: string) =>
     createGuard({
@@ -96,15 +102,19 @@ export function openFeeds(options: FeedsOptions): Feeds {
   const start = async (feed: Feed, maxAgeMs: number): Promise<FeedState> => {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(options.maxSeconds * 1_000)]);
     const owner = ownerOf(feed);
+    const begin = performance.now();
+    let restMs = REFRESH_AFTER_MS;
     try {
       const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs }, signal);
       onRefresh(feed, undefined);
       return state;
     } catch (error) {
+      // One that fails after a long time must not keep the others waiting again and again.
+      restMs = Math.max(restMs, Math.min(MAX_REST_MS, 10 * (performance.now() - begin)));
       onRefresh(feed, error);
       throw error;
     } finally {
-      looked.set(feed.id, { at: performance.now(), basis: owner.basis });
+      looked.set(feed.id, { at: performance.now(), basis: owner.basis, restMs });
     }
   };
   const refresh = (feed: Feed, maxAgeMs = 0): Promise<FeedState> => {
@@ -119,41 +129,45 @@ export function openFeeds(options: FeedsOptions): Feeds {
 
   const isDue = (feed: Feed) => {
     const last = looked.get(feed.id);
-    return last === undefined || last.basis !== basisOf(feed) || performance.now() - last.at >= REFRESH_AFTER_MS;
+    return last === undefined || last.basis !== basisOf(feed) || performance.now() - last.at >= last.restMs;
   };
-  const refreshed = function* () {
-    for (const feed of cache.feeds()) if (feed.isEnabled) yield { ...feed, isReadyMade: false };
-    for (const [id, { feed, at }] of read) {
-      if (performance.now() - at > KEPT_AFTER_READ_MS) read.delete(id);
-      else yield feed;
-    }
+  /** The feed as it is defined now; undefined for one that is deleted, disabled, or no longer read. */
+  const dueFeed = (id: string): Feed | undefined => {
+    const made = cache.feedById(id);
+    const feed = made === undefined ? read.get(id)?.feed : { ...made, isReadyMade: false };
+    if (!feed?.isEnabled || accessCache.callerOfWorkspace(feed.workspaceId) === undefined) return undefined;
+    return isDue(feed) ? feed : undefined;
+  };
+  /** Changed feeds and guards come first, then the lists that are oldest. */
+  const order = (feed: Feed) => {
+    const last = looked.get(feed.id);
+    return last === undefined || last.basis !== basisOf(feed) ? 0 : last.at;
+  };
+  const dueIds = (): string[] => {
+    for (const [id, { at }] of read) if (performance.now() - at > KEPT_AFTER_READ_MS) read.delete(id);
+    return [...cache.feeds().map(({ id }) => id), ...read.keys()]
+      .flatMap((id) => dueFeed(id) ?? [])
+      .sort((one, other) => order(one) - order(other))
+      .map(({ id }) => id);
   };
   const letOthersGoFirst = async () => {
     const end = performance.now() + MAX_YIELD_MS;
     while (options.isBusy?.() && performance.now() < end && !stopping.signal.aborted) await sleep(100);
   };
-  const look = async () => {
-    await lists.poll();
-    for (const feed of [...refreshed()]) {
-      if (stopping.signal.aborted) return;
-      if (!isDue(feed) || accessCache.callerOfWorkspace(feed.workspaceId) === undefined) continue;
+  const refreshAll = async (ids: Iterator<string>) => {
+    for (let next = ids.next(); !next.done && !stopping.signal.aborted; next = ids.next()) {
       await letOthersGoFirst();
+      // Others may have changed it while it waited for its turn.
+      const feed = stopping.signal.aborted ? undefined : dueFeed(next.value);
       // Its failure is told to onRefresh; the others are refreshed all the same.
-      await refresh(feed, REFRESH_AFTER_MS).catch(() => {});
+      if (feed !== undefined) await refresh(feed, REFRESH_AFTER_MS).catch(() => {});
     }
   };
-  let looking: Promise<void> | undefined;
-  const timer =
-    options.lookEveryMs === undefined
-      ? undefined
-      : setInterval(() => {
-          looking ??= look()
-            .catch(() => {})
-            .finally(() => {
-              looking = undefined;
-            });
-        }, options.lookEveryMs);
-  timer?.unref();
+  const look = async () => {
+    const ids = dueIds().values();
+    await Promise.all(Array.from({ length: LANES }, () => refreshAll(ids)));
+  };
+  const looks = [look, lists.poll].map((act) => repeat(act, lookEveryMs, onLookError));
 
   return {
     lists,
@@ -180,10 +194,37 @@ export function openFeeds(options: FeedsOptions): Feeds {
     },
     refresh,
     async stop() {
-      clearInterval(timer);
       stopping.abort();
-      await looking;
+      await Promise.all(looks.map((one) => one.stop()));
       await Promise.allSettled(running.values());
+    },
+  };
+}
+
+/** Does something again and again, unless it still goes on. Of failures in a row the first one is told. */
+function repeat(act: () => Promise<void>, everyMs: number | undefined, onError: (error: unknown) => void) {
+  let acting: Promise<void> | undefined;
+  let isFailing = false;
+  const actOnce = async () => {
+    try {
+      await act();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) onError(error);
+      isFailing = true;
+    }
+  };
+  const begin = () => {
+    acting ??= actOnce().finally(() => {
+      acting = undefined;
+    });
+  };
+  const timer = everyMs === undefined ? undefined : setInterval(begin, everyMs);
+  timer?.unref();
+  return {
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await acting;
     },
   };
 }

@@ -36,10 +36,13 @@ export type FeedLists = {
   current(feedId: string): Promise<FeedState | undefined>;
   /** The newest list in the store. */
   sync(feedId: string): Promise<FeedState | undefined>;
-  /** Reads of the lists in memory what other processes have refreshed. */
+  /**
+   * Reads of the lists in memory what other processes have refreshed.
+   * @throws AggregateError when some of them cannot be read: the others are read.
+   */
   poll(): Promise<void>;
-  /** Stores a refresh, of which `state` is the result. */
-  write(refresh: Refresh, state: FeedState): Promise<void>;
+  /** Stores a refresh, of which `state` is the result. @returns the list that counts: a newer one may be known. */
+  write(refresh: Refresh, state: FeedState): Promise<FeedState>;
   /**
    * How a list differs from what it was at a revision.
    * @returns undefined for a revision that is not known, or was replaced more than seven days ago.
@@ -127,16 +130,25 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
     },
     async poll() {
       if (states.size === 0) return;
+      const errors: unknown[] = [];
       for (const head of await readRefreshHeads(client, now() - POLLED_MS)) {
         const known = states.get(head.feedId);
         if (known === undefined || !isNewer(head, known.head)) continue;
-        const state = await read(head, known);
-        if (state !== undefined && states.get(head.feedId) === known) keep(state);
+        try {
+          const state = await read(head, known);
+          if (state !== undefined && states.get(head.feedId) === known) keep(state);
+        } catch (error) {
+          errors.push(error);
+        }
       }
+      if (errors.length > 0) throw new AggregateError(errors, `${errors.length} lists of feeds cannot be read`);
     },
     async write(refresh, state) {
       await insertRefreshes(client, [refresh]);
-      keep({ ...state, recent: latest(state.recent) });
+      // The list of a newer definition may have been stored meanwhile.
+      const known = states.get(refresh.feedId);
+      if (known !== undefined && isNewer(known.head, refresh)) return known;
+      return keep({ ...state, recent: latest(state.recent) });
     },
     async changesSince({ head, addresses, recent }, since) {
       if (since === head.revision) return NO_CHANGES;

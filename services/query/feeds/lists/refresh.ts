@@ -49,7 +49,8 @@ export async function refreshFeed(
   const revision = isSame ? known.head.revision : randomUUID();
   const head: RefreshHead = {
     feedId: feed.id,
-    basis,
+    // Another clock may be ahead: a list that is older than this one must not count.
+    basis: Math.max(basis, known?.head.basis ?? 0),
     // Later than the refresh before, whatever this machine's clock says.
     refreshedAt: Math.max(now, (known?.head.refreshedAt ?? 0) + 1),
     revision,
@@ -73,12 +74,17 @@ export async function refreshFeed(
       : [...(known?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
     baseAt: isBase ? head.refreshedAt : known.baseAt,
   };
-  await lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
-  return state;
+  return lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
 }
 
-/** Whether a list need not be refreshed by a process with this basis. Another clock may be a little ahead. */
+/** A list that nobody refreshed for so long is refreshed before it is answered. */
+export const STALE_MS = 90_000;
+
+/**
+ * Whether a list need not be refreshed by a process with this basis. Another clock may be a little ahead. A newer
+ * basis is another process's, which refreshes the list itself while it runs.
+ */
 export function isCurrent(head: RefreshHead, basis: number, now: number, maxAgeMs: number): boolean {
-  if (head.basis !== basis) return head.basis > basis;
-  return Math.abs(now - head.refreshedAt) < maxAgeMs;
+  if (head.basis < basis) return false;
+  return Math.abs(now - head.refreshedAt) < (head.basis > basis ? STALE_MS : maxAgeMs);
 }

@@ -176,7 +176,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         isEnabled: enabled,
         createdAt: known?.createdAt ?? now(),
       };
-      await writeFeed(client, definition, now());
+      // Newer than the guard's last change, by whichever clock: else a list of the former definition might count.
+      await writeFeed(client, definition, Math.max(now(), cache.guardOf(workspaceId).changedAt + 1));
       await cache.refresh();
       const feed = feeds.find(workspaceId, name);
       if (feed === undefined) throw new HttpError(409, "The feed was deleted meanwhile");

@@ -1,0 +1,83 @@
+import { insertRefreshes, NO_REVISION } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { observation } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startFeedProcess } from "../../support/worlds/feed-process.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+let now = Date.now();
+let world: World;
+let key: string;
+beforeAll(async () => {
+  world = await createWorld(() => now);
+  await world.addTags([makeTag("mirai", "malicious"), makeTag("crawler", "benign")]);
+  await world.store([
+    observation("45.0.0.1", now - 60_000, { tags: ["mirai"] }),
+    observation("200.0.0.1", now - 60_000, { tags: ["crawler"] }),
+  ]);
+  key = await world.addCaller("unlimited");
+});
+afterAll(() => world.close());
+
+const addressesOf = (first: number, count: number) => Uint32Array.from({ length: count }, (_, index) => first + index);
+
+function refreshOf(feedId: string, basis: number, refreshedAt: number, addresses: Uint32Array) {
+  const head = { feedId, basis, refreshedAt, revision: crypto.randomUUID(), parent: NO_REVISION };
+  const result = { count: addresses.length, guarded: 0, isTruncated: false, tookMs: 1 };
+  return { ...head, ...result, added: new Uint32Array(), removed: new Uint32Array(), base: addresses };
+}
+const stateOf = (refresh: ReturnType<typeof refreshOf>) => {
+  const { added: _, removed: __, base, ...head } = refresh;
+  return { head, revisedAt: head.refreshedAt, addresses: base, recent: [], baseAt: head.refreshedAt };
+};
+
+async function put(name: string, query: string) {
+  const response = await world.app.inject({
+    method: "PUT",
+    url: `/v3/feeds/${name}`,
+    headers: { key },
+    payload: { query },
+  });
+  expect(response.statusCode).toBeLessThan(300);
+  return response.json();
+}
+const listOf = async (name: string) =>
+  (await world.app.inject({ url: `/v3/feeds/${name}.txt`, headers: { key } })).body;
+
+test("a refresh that ends late does not replace the list of a newer definition", async () => {
+  const { id } = await put("late", "tags:mirai");
+  const lists = openFeedLists({ client: world.client, now: () => now });
+  const newer = refreshOf(id, now + 10, now + 10, addressesOf(10, 2));
+  const older = refreshOf(id, now + 5, now + 20, addressesOf(20, 2));
+  await lists.write(newer, stateOf(newer));
+  const counts = await lists.write(older, stateOf(older));
+  expect(counts.head.revision).toBe(newer.revision);
+  expect((await lists.current(id))?.head.revision).toBe(newer.revision);
+});
+
+test("a list of a clock that is ahead is replaced once nobody refreshes it any more", async () => {
+  const { id } = await put("ahead", "tags:mirai");
+  await insertRefreshes(world.client, [refreshOf(id, now + 86_400_000, now, addressesOf(10, 2))]);
+  await world.feeds.feeds.lists.sync(id);
+  expect(await listOf("ahead")).toBe("0.0.0.10\n0.0.0.11\n");
+  now += 100_000;
+  expect(await listOf("ahead")).toBe("45.0.0.1\n");
+});
+
+test("looks refresh feeds as they are defined at that moment, without a failure", async () => {
+  const errors: unknown[] = [];
+  const { id } = await put("looked", "tags:mirai");
+  const process = await startFeedProcess(world, () => now, {
+    lookEveryMs: 20,
+    onLookError: (error) => errors.push(error),
+  });
+  const countIn = async () => (await process.app.inject({ url: "/v3/feeds/looked", headers: { key } })).json().count;
+  await eventually(async () => expect(await countIn()).toBe(1));
+  await put("looked", "tags:mirai OR tags:crawler");
+  await process.look();
+  await eventually(async () => expect(await countIn()).toBe(2));
+  expect((await world.feeds.feeds.lists.sync(id))?.addresses.length).toBe(2);
+  expect(errors).toEqual([]);
+  await process.stop();
+});
