@@ -53,8 +53,35 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
 /** What a workspace has made for others to read: another one with its id must not find it. */
 const FEED_TABLES = ["feed_tokens", "feeds", "guard_networks"];
 
-/** Deletes a workspace itself and its feeds; its keys stay as they are. */
+/** What feeds and their tokens have told: tables without a workspace, by the ids of what wrote them. */
+const TOLD_TABLES = [
+  { table: "feed_objects", idColumn: "feed_id", type: "UUID", owners: "feeds" },
+  { table: "feed_refreshes", idColumn: "feed_id", type: "UUID", owners: "feeds" },
+  { table: "feed_streams", idColumn: "token_id", type: "String", owners: "feed_tokens" },
+] as const;
+
+const ownedFeeds = defineQuery({
+  name: "owned-feeds",
+  sql: "SELECT DISTINCT toString(feed_id) AS id FROM feeds WHERE workspace_id = {workspaceId:String}",
+  params: z.object({ workspaceId: z.string() }),
+  row: z.object({ id: z.string() }),
+});
+const ownedTokens = defineQuery({
+  name: "owned-feed-tokens",
+  sql: "SELECT DISTINCT key_id AS id FROM feed_tokens WHERE workspace_id = {workspaceId:String}",
+  params: z.object({ workspaceId: z.string() }),
+  row: z.object({ id: z.string() }),
+});
+
+/** Deletes a workspace itself and its feeds, with what these have told; its keys stay as they are. */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
+  // Before the feeds, which name them: an interrupted deletion is done again.
+  for (const { table, idColumn, type, owners } of TOLD_TABLES) {
+    const owned = await run(client, owners === "feeds" ? ownedFeeds : ownedTokens, { workspaceId });
+    if (owned.length === 0) continue;
+    const ids = owned.map(({ id }) => id);
+    await mutate(client, { table, change: `DELETE WHERE ${idColumn} IN {ids:Array(${type})}`, params: { ids } });
+  }
   for (const table of FEED_TABLES) {
     await mutate(client, {
       table,

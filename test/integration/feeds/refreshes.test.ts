@@ -1,4 +1,5 @@
-import { insertRefreshes, NO_REVISION } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
+import { insertRefreshes, NO_REVISION, readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
@@ -80,4 +81,46 @@ test("looks refresh feeds as they are defined at that moment, without a failure"
   expect((await world.feeds.feeds.lists.sync(id))?.addresses.length).toBe(2);
   expect(errors).toEqual([]);
   await process.stop();
+});
+
+test("a token that another process has just made is revoked with its feed", async () => {
+  await put("edge", "tags:mirai");
+  const other = await startFeedProcess(world, () => now);
+  const made = await other.app.inject({
+    method: "POST",
+    url: "/v3/feeds/edge/tokens",
+    headers: { key },
+    payload: { label: "edge" },
+  });
+  expect(made.statusCode).toBe(201);
+  const deleted = await world.app.inject({ method: "DELETE", url: "/v3/feeds/edge", headers: { key } });
+  expect(deleted.statusCode).toBe(204);
+  await put("edge", "tags:mirai");
+  const read = () => world.app.inject({ url: "/v3/feeds/edge.txt", headers: { key: made.json().token } });
+  expect((await read()).statusCode).toBe(401);
+  await other.stop();
+});
+
+test("a feed that was refreshed days ago is listed with what it then found", async () => {
+  const { cursor } = await put("old", "tags:mirai");
+  now += 2 * 86_400_000;
+  const { feeds } = (await world.app.inject({ url: "/v3/feeds", headers: { key } })).json();
+  expect(feeds.find(({ name }: { name: string }) => name === "old")).toMatchObject({ count: 1, cursor });
+  now -= 2 * 86_400_000;
+});
+
+test("the lists of a workspace's feeds are deleted with it", async () => {
+  const own = await world.addCaller("unlimited");
+  const { id: kept } = await put("kept", "tags:mirai");
+  const sent = {
+    method: "PUT",
+    url: "/v3/feeds/told",
+    headers: { key: own },
+    payload: { query: "tags:mirai" },
+  } as const;
+  const { id } = (await world.app.inject(sent)).json();
+  expect(await readBases(world.client, id)).toHaveLength(1);
+  await deleteWorkspace(world.client, world.accessCache.callerOf(own)?.workspaceId ?? "");
+  expect(await readBases(world.client, id)).toEqual([]);
+  expect(await readBases(world.client, kept)).toHaveLength(1);
 });

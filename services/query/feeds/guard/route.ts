@@ -141,6 +141,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
       if (!body.success) throw new HttpError(400, BAD_BODY);
       const parsed = parseNetwork(body.data.network);
       if (typeof parsed === "string") throw new HttpError(400, `The request body: network: ${parsed}`);
+      await cache.refresh();
       if (cache.guardOf(workspaceId).networks.length >= MAX_NETWORKS) throw new HttpError(409, TOO_MANY);
       const guard = {
         id: randomUUID(),
@@ -159,6 +160,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
 
   registerOperation(app, deleteGuard, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
+    await cache.refresh();
     const guard = cache.guardOf(workspaceId).networks.find(({ id }) => id === request.params.id);
     if (guard === undefined) throw new HttpError(404, NOT_FOUND);
     await writeGuardNetwork(client, { ...guard, isDeleted: true }, now());

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { writeFeed } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { readRefreshHeads } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
@@ -11,7 +12,7 @@ import {
   MAX_TTL_HOURS,
 } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
-import { DAY_MS, MAX_DAYS } from "@noisefloor/domain/time/window.ts";
+import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -127,7 +128,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
     if (some.length === 0) return new Map();
     const heads = await readRefreshHeads(
       client,
-      now() - DAY_MS,
+      0,
       some.map(({ id }) => id),
     );
     return new Map(heads.map((head) => [head.feedId, head]));
@@ -161,6 +162,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
       const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, enabled = true } = body.data;
       await compileAsked({ caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] }, deps);
+      // Another process may have changed it a moment ago: so before every decision about a change.
+      await cache.refresh();
       const known = feeds.find(workspaceId, name);
       if (known === undefined && feeds.ofWorkspace(workspaceId).length >= MAX_FEEDS) throw new HttpError(409, TOO_MANY);
       const definition = {
@@ -181,8 +184,10 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       await cache.refresh();
       const feed = feeds.find(workspaceId, name);
       if (feed === undefined) throw new HttpError(409, "The feed was deleted meanwhile");
-      // The definition is stored: when its first refresh fails, another one follows within a minute.
-      const state = enabled ? await feeds.refresh(feed).catch(() => undefined) : await feeds.lists.current(feed.id);
+      // The definition is stored, whether or not its first refresh fails, or takes long: looks refresh it then.
+      const state = enabled
+        ? await Promise.race([feeds.refresh(feed).catch(() => undefined), waited(app.deadlineMs / 2)])
+        : await feeds.lists.current(feed.id);
       reply.code(known === undefined ? 201 : 200);
       return toWireFeed(feed, state?.head);
     },
@@ -191,15 +196,22 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
 
   registerOperation(app, deleteFeed, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
+    await cache.refresh();
     const feed = feeds.find(workspaceId, request.params.name);
     if (feed === undefined) throw new HttpError(404, "Feed not found");
     if (feed.isReadyMade) throw new HttpError(409, READY_MADE);
-    await writeFeedTokens(client, cache.tokensOf(feed.id), now(), { isRevoked: true });
+    const revokeTokens = () => writeFeedTokens(client, cache.tokensOf(feed.id), now(), { isRevoked: true });
+    await revokeTokens();
     await writeFeed(client, feed, now(), { isDeleted: true });
+    await cache.refresh();
+    // And those that were made meanwhile: they must not read a later feed of this name.
+    await revokeTokens();
     await cache.refresh();
     return NO_CONTENT;
   });
 }
+
+const waited = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: false });
 
 const TAKES: Readonly<Record<string, string>> = {
   query: `a query of 1 to ${MAX_QUERY_LENGTH} characters`,

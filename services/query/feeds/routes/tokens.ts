@@ -104,8 +104,12 @@ export const TOKEN_OPERATIONS = [createFeedToken, listFeedTokens, deleteFeedToke
 
 export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { feeds, cache, client, now, publicUrl } = deps;
-  const managedFeed = (request: Parameters<typeof managerOf>[0] & { readonly params: { readonly name: string } }) => {
-    const feed = feeds.find(managerOf(request, deps.authenticate).workspaceId, request.params.name);
+  type NamedRequest = Parameters<typeof managerOf>[0] & { readonly params: { readonly name: string } };
+  /** Also as another process has changed it a moment ago. */
+  const managedFeed = async (request: NamedRequest) => {
+    const { workspaceId } = managerOf(request, deps.authenticate);
+    await cache.refresh();
+    const feed = feeds.find(workspaceId, request.params.name);
     if (feed === undefined) throw new HttpError(404, "Feed not found");
     return feed;
   };
@@ -114,7 +118,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
     app,
     createFeedToken,
     async (request) => {
-      const feed = managedFeed(request);
+      const feed = await managedFeed(request);
       const body = labelSchema.safeParse(request.body);
       if (!body.success) throw new HttpError(400, BAD_BODY);
       if (cache.tokensOf(feed.id).length >= MAX_TOKENS) throw new HttpError(409, TOO_MANY);
@@ -140,16 +144,15 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, BAD_BODY)) },
   );
 
-  registerOperation(app, listFeedTokens, async (request) => ({
-    tokens: cache.tokensOf(managedFeed(request).id).map(({ id, label, createdAt }) => ({
-      id,
-      label,
-      created_at: formatTimestamp(createdAt),
-    })),
-  }));
+  registerOperation(app, listFeedTokens, async (request) => {
+    const tokens = cache.tokensOf((await managedFeed(request)).id);
+    return {
+      tokens: tokens.map(({ id, label, createdAt }) => ({ id, label, created_at: formatTimestamp(createdAt) })),
+    };
+  });
 
   registerOperation(app, deleteFeedToken, async (request) => {
-    const feed = managedFeed(request);
+    const feed = await managedFeed(request);
     const token = cache.tokensOf(feed.id).find(({ id }) => id === request.params.id);
     if (token === undefined) throw new HttpError(404, TOKEN_NOT_FOUND);
     await writeFeedTokens(client, [token], now(), { isRevoked: true });
