@@ -99,10 +99,15 @@ export type StoredChange = {
 };
 
 /**
- * The changes of a feed that were made since a time, with those that another process made of the same parents.
- * @param since milliseconds since 1970 UTC.
+ * The changes of a feed that were made in a time, with those that another process made of the same parents.
+ * @param since milliseconds since 1970 UTC, as `until`, which is in the time, too.
  */
-export function readChanges(client: ClickHouseClient, feedId: string, since: number): Promise<StoredChange[]> {
+export function readChanges(
+  client: ClickHouseClient,
+  feedId: string,
+  since: number,
+  until: number,
+): Promise<StoredChange[]> {
   const query = {
     name: "feed-changes",
     sql: `SELECT groupArray(toString(revision)), groupArray(toString(parent)),
@@ -110,10 +115,11 @@ export function readChanges(client: ClickHouseClient, feedId: string, since: num
         groupArray(toUInt32(length(added))), groupArray(toUInt32(length(removed))),
         arrayFlatten(groupArray(added)), arrayFlatten(groupArray(removed))
       FROM (SELECT revision, parent, refreshed_at, added, removed FROM ${FEED_REFRESHES}
-        WHERE feed_id = {feedId:UUID} AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-          AND parent != revision
+        WHERE feed_id = {feedId:UUID} AND parent != revision
+          AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+          AND refreshed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
         ORDER BY refreshed_at LIMIT 1 BY revision)`,
-    params: { feedId, since },
+    params: { feedId, since, until },
     settings: { readonly: "2" },
   };
   return readColumns(client, query, (row) => {
@@ -131,6 +137,22 @@ export function readChanges(client: ClickHouseClient, feedId: string, since: num
     }));
   });
 }
+
+const steps = defineQuery({
+  name: "feed-steps",
+  sql: `SELECT toString(revision) AS revision, toString(parent) AS parent,
+      toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toUInt32(length(added) + length(removed)) AS size
+    FROM ${FEED_REFRESHES}
+    WHERE feed_id = {feedId:UUID} AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      AND parent != revision
+    ORDER BY refreshed_at LIMIT 1 BY revision`,
+  params: z.object({ feedId: z.string(), since: z.int() }),
+  row: z.object({ revision: z.string(), parent: z.string(), refreshedAt: z.int(), size: z.int() }),
+});
+
+/** The same changes up to now with how many addresses each holds, instead of these. */
+export const readSteps = (client: ClickHouseClient, feedId: string, since: number) =>
+  run(client, steps, { feedId, since });
 
 /** Cuts an array into pieces that follow each other. */
 function pieces(all: Uint32Array): (length: number) => Uint32Array {

@@ -1,5 +1,7 @@
 import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
 import { insertRefreshes, NO_REVISION, readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { readChangesSince } from "@noisefloor/query/feeds/lists/history.ts";
 import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
@@ -24,7 +26,7 @@ afterAll(() => world.close());
 const addressesOf = (first: number, count: number) => Uint32Array.from({ length: count }, (_, index) => first + index);
 
 function refreshOf(feedId: string, basis: number, refreshedAt: number, addresses: Uint32Array) {
-  const head = { feedId, basis, refreshedAt, revision: crypto.randomUUID(), parent: NO_REVISION };
+  const head = { feedId, basis, refreshedAt, revision: String(crypto.randomUUID()), parent: String(NO_REVISION) };
   const result = { count: addresses.length, guarded: 0, isTruncated: false, tookMs: 1 };
   return { ...head, ...result, added: new Uint32Array(), removed: new Uint32Array(), base: addresses };
 }
@@ -123,4 +125,29 @@ test("the lists of a workspace's feeds are deleted with it", async () => {
   await deleteWorkspace(world.client, world.accessCache.callerOf(own)?.workspaceId ?? "");
   expect(await readBases(world.client, id)).toEqual([]);
   expect(await readBases(world.client, kept)).toHaveLength(1);
+});
+
+test("changes of many revisions are the same, put together or compared as lists", async () => {
+  const { id: feedId } = await put("long", "tags:mirai");
+  const base = refreshOf(feedId, now, now, addressesOf(10, 8));
+  let addresses = base.base;
+  const chain = [base];
+  for (let step = 1; step <= 6; step++) {
+    const next = addressesOf(10 + step, 8);
+    const { added, removed } = changesBetween(addresses, next);
+    const change = { added: Uint32Array.from(added), removed: Uint32Array.from(removed) };
+    const parent = chain.at(-1)?.revision ?? base.revision;
+    chain.push({ ...refreshOf(feedId, now, now + step, next), ...change, parent });
+    addresses = next;
+  }
+  // Whole lists are at the start, and in the middle.
+  const stored = chain.map((one, index) => (index % 3 === 0 ? one : { ...one, base: undefined }));
+  await insertRefreshes(world.client, stored);
+  const revision = chain.at(-1)?.revision ?? "";
+  for (const one of chain.slice(0, -1)) {
+    const span = { feedId, since: one.revision, revision, addresses, now };
+    const expected = changesBetween(one.base, addresses);
+    expect(await readChangesSince(world.client, span)).toMatchObject(expected);
+    expect(await readChangesSince(world.client, span, 0)).toEqual(expected);
+  }
 });

@@ -5,6 +5,7 @@ import {
   readBases,
   readChanges,
   readFirstTime,
+  readSteps,
   type StoredChange,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import {
@@ -25,12 +26,12 @@ export const isKept = (replacedAt: number, now: number) => replacedAt >= now - K
  * The changes from a revision to a later one, in the order in which they were made; undefined when they do not lead
  * there. Revisions that two processes made of the same parent are no changes of each other.
  */
-export function pathBetween(
-  changes: readonly StoredChange[],
+export function pathBetween<Change extends Pick<StoredChange, "revision" | "parent">>(
+  changes: readonly Change[],
   { from, to }: { readonly from: (revision: string) => boolean; readonly to: string },
-): readonly StoredChange[] | undefined {
+): readonly Change[] | undefined {
   const byRevision = new Map(changes.map((change) => [change.revision, change]));
-  const path: StoredChange[] = [];
+  const path: Change[] = [];
   let revision = to;
   while (!from(revision)) {
     const change = byRevision.get(revision);
@@ -50,8 +51,11 @@ export async function readListAt(
   const bases = await readBases(client, feedId);
   const isBase = new Set(bases.map((base) => base.revision));
   if (isBase.has(revision)) return readBase(client, feedId, revision);
+  const madeAt = await readFirstTime(client, feedId, revision);
+  if (madeAt === undefined) return undefined;
   for (const { refreshedAt } of bases) {
-    const changes = await readChanges(client, feedId, refreshedAt);
+    if (refreshedAt > madeAt) continue;
+    const changes = await readChanges(client, feedId, refreshedAt, madeAt);
     const path = pathBetween(changes, { from: (one) => isBase.has(one), to: revision });
     const first = path?.[0];
     if (path !== undefined && first !== undefined) {
@@ -73,19 +77,31 @@ export type Span = {
   readonly now: number;
 };
 
+/** Changes with more addresses are not put together: the two lists are compared. */
+const MAX_COMPOSED_ADDRESSES = 1_000_000;
+
 /**
  * How a feed differs from what it was at a revision: one that another process made beside the current one counts, too.
  * @returns undefined for a revision that is not known, or was replaced more than seven days ago.
  */
-export async function readChangesSince(client: ClickHouseClient, span: Span): Promise<AddressChanges | undefined> {
+export async function readChangesSince(
+  client: ClickHouseClient,
+  span: Span,
+  maxComposed = MAX_COMPOSED_ADDRESSES,
+): Promise<AddressChanges | undefined> {
   const { feedId, since, revision, addresses, now } = span;
   const first = await readFirstTime(client, feedId, since);
   if (first === undefined) return undefined;
-  const changes = await readChanges(client, feedId, first);
-  const path = pathBetween(changes, { from: (one) => one === since, to: revision });
-  const replacedAt = path === undefined ? first : (path[0]?.refreshedAt ?? now);
+  const ends = { from: (one: string) => one === since, to: revision };
+  const steps = pathBetween(await readSteps(client, feedId, first), ends);
+  const last = steps?.at(-1);
+  const replacedAt = steps === undefined ? first : (steps[0]?.refreshedAt ?? now);
   if (!isKept(replacedAt, now)) return undefined;
-  if (path !== undefined) return composeChanges(path);
+  const size = steps?.reduce((sum, step) => sum + step.size, 0) ?? 0;
+  if (last !== undefined && size <= maxComposed) {
+    const path = pathBetween(await readChanges(client, feedId, first, last.refreshedAt), ends);
+    if (path !== undefined) return composeChanges(path);
+  }
   const before = await readListAt(client, feedId, since);
   return before && changesBetween(before, addresses);
 }

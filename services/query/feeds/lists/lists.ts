@@ -93,7 +93,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   const read = async (head: RefreshHead, known: FeedState | undefined): Promise<FeedState | undefined> => {
     if (known?.head.revision === head.revision) return { ...known, head };
     if (known !== undefined) {
-      const changes = await readChanges(client, head.feedId, known.head.refreshedAt);
+      const changes = await readChanges(client, head.feedId, known.head.refreshedAt, head.refreshedAt);
       const path = pathBetween(changes, { from: (one) => one === known.head.revision, to: head.revision });
       const last = path?.at(-1);
       if (path !== undefined && last !== undefined) {
