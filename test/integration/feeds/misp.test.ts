@@ -87,6 +87,8 @@ test("a MISP feed has one event, whose timestamp moves exactly when its addresse
 
 test("a file that a MISP feed does not have is a 404 that lists those it has", async () => {
   await put("ip:45.0.0.2");
-  const { status, body } = await ask("event.json");
-  expect([status, body]).toEqual([404, expect.stringMatching(/manifest\.json, hashes\.csv/)]);
+  for (const file of ["event.json", "constructor", "__proto__"]) {
+    const { status, body } = await ask(file);
+    expect([status, body], file).toEqual([404, expect.stringMatching(/manifest\.json, hashes\.csv/)]);
+  }
 });

@@ -117,6 +117,24 @@ test("filters choose before pages are filled, and a manifest says the same as th
   );
 });
 
+test("an empty next is a first page, and beside a next added_after says nothing", async () => {
+  const id = await put("next", "ip:45.0.0.0/24");
+  const objects = `${ROOT}collections/${id}/objects/`;
+  expect((await readPage(`${objects}?next=`)).names).toEqual(["Noisefloor", ...ips]);
+  const { next } = await readPage(`${objects}?limit=1&match[type]=indicator`);
+  await put("next", "ip:45.0.0.77");
+  const { names, last } = await readPage(`${objects}?next=${next}&added_after=%0Ayesterday&match[version]=x`);
+  expect(names).toEqual(ips.slice(1));
+  expect(last).toMatch(/^\d{4}-.*Z$/);
+  const { last: end } = await readPage(`${objects}?added_after=2099-01-01T00:00:00Z`);
+  const far = Buffer.from(
+    Buffer.from(String(next), "base64url")
+      .toString()
+      .replace(/"modifiedAt":\d+/, `"modifiedAt":${Date.parse(end)}`),
+  );
+  expect((await readPage(`${objects}?next=${far.toString("base64url")}&added_after=%0A`)).names).toEqual([]);
+});
+
 test("wrong requests are told what is wrong", async () => {
   const id = await put("wrong", "ip:45.0.0.0/24");
   const objects = `${ROOT}collections/${id}/objects/`;

@@ -65,12 +65,12 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
     if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
     const { file } = request.params;
-    const files: Readonly<Record<string, readonly [type: string, write: typeof writeEvent | typeof writeManifest]>> = {
-      "manifest.json": ["application/json; charset=utf-8", writeManifest],
-      "hashes.csv": ["text/csv; charset=utf-8", writeHashes],
-      [`${feed.id}.json`]: ["application/json; charset=utf-8", writeEvent],
-    };
-    const [type, write] = files[file] ?? [];
+    const files = new Map<string, readonly [type: string, write: typeof writeEvent | typeof writeManifest]>([
+      ["manifest.json", ["application/json; charset=utf-8", writeManifest]],
+      ["hashes.csv", ["text/csv; charset=utf-8", writeHashes]],
+      [`${feed.id}.json`, ["application/json; charset=utf-8", writeEvent]],
+    ]);
+    const [type, write] = files.get(file) ?? [];
     if (type === undefined || write === undefined) throw new HttpError(404, NO_FILE);
     const list = (await feeds.stateOf(feed, signal)) && (await deps.syncObjects(feed));
     if (list === undefined) throw new HttpError(503, NOT_PREPARED);

@@ -24,7 +24,7 @@ import {
   STIX_TYPE,
   TAXII_TYPE,
 } from "./operations.ts";
-import { formatNext, LIMIT, type PageRequest, readPageRequest } from "./page.ts";
+import { formatNext, LIMIT, NEXT, type PageRequest, readPageRequest } from "./page.ts";
 
 /** Whether an `Accept` leaves room for TAXII 2.1. */
 function isAcceptable(accept = "*/*"): boolean {
@@ -37,6 +37,8 @@ function isAcceptable(accept = "*/*"): boolean {
 }
 
 type Page = {
+  /** Its versions are newer than this, in milliseconds since 1970 UTC. */
+  readonly after: number;
   readonly hasIdentity: boolean;
   readonly objects: readonly FeedObject[];
   /** The request of the page that follows. */
@@ -75,7 +77,7 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   const readPage = async (feed: Feed, query: RawQuery, signal: AbortSignal, objectId?: string): Promise<Page> => {
     const limit = readParameter(query, LIMIT);
     const asked = readPageRequest(query, objectId);
-    const request = query.next === undefined ? await firstPage(feed, asked, signal) : asked;
+    const request = readParameter(query, NEXT) === undefined ? await firstPage(feed, asked, signal) : asked;
     const { hasIdentity, hasIndicators, modifiedAt, address, revokedAfter = 0, ids, versions } = request;
     const room = hasIdentity ? limit - 1 : limit;
     const options = { after: { modifiedAt, address }, limit: room + 1, revokedAfter, ids, versions };
@@ -84,12 +86,12 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     const last = objects.at(-1);
     const position = last && { modifiedAt: last.modifiedAt.getTime(), address: ipv4ToNumber(last.ip) };
     const next = stored.length > room ? { ...request, ...position, hasIdentity: false } : undefined;
-    return { hasIdentity, objects, next };
+    return { after: modifiedAt, hasIdentity, objects, next };
   };
   /** What a page says beside its objects. */
-  const finishPage = ({ hasIdentity, objects, next }: Page, query: RawQuery, reply: FastifyReply) => {
+  const finishPage = ({ after, hasIdentity, objects, next }: Page, reply: FastifyReply) => {
     const added = [...(hasIdentity ? [IDENTITY.created] : []), ...objects.map(addedAt)];
-    const unchanged = typeof query.added_after === "string" ? query.added_after : IDENTITY.created;
+    const unchanged = after === 0 ? IDENTITY.created : new Date(after).toISOString();
     reply.header("x-taxii-date-added-first", added[0] ?? unchanged);
     reply.header("x-taxii-date-added-last", added.at(-1) ?? unchanged);
     return { more: next !== undefined, ...(next === undefined ? {} : { next: formatNext(next) }) };
@@ -111,7 +113,7 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
 
   registerOperation(app, listObjects, async (request, reply, { signal }) => {
     const page = await readPage(readableFeed(request, request.params.id), request.query, signal);
-    const rest = finishPage(page, request.query, reply);
+    const rest = finishPage(page, reply);
     const objects = stixOf(page);
     return objects.length === 0 ? rest : { ...rest, objects };
   });
@@ -120,11 +122,11 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     const page = await readPage(readableFeed(request, id), request.query, signal, object);
     const objects = stixOf(page);
     if (objects.length === 0) throw new HttpError(404, "Object not found");
-    return { ...finishPage(page, request.query, reply), objects };
+    return { ...finishPage(page, reply), objects };
   });
   registerOperation(app, listManifest, async (request, reply, { signal }) => {
     const page = await readPage(readableFeed(request, request.params.id), request.query, signal);
-    const rest = finishPage(page, request.query, reply);
+    const rest = finishPage(page, reply);
     const entries = page.objects.map((object) => toEntry(`indicator--${object.id}`, addedAt(object)));
     const objects = [...(page.hasIdentity ? [toEntry(IDENTITY.id, IDENTITY.created)] : []), ...entries];
     return objects.length === 0 ? rest : { ...rest, objects };
