@@ -73,7 +73,9 @@ test("nftables has exactly the blocks of an aggregated list, in a set beside the
     "after.nft": await written(after, { table: "edge", aggregate: "true" }),
   });
   const script = `cd ${folder}; nft -f plain.nft; nft -f before.nft; nft -f after.nft; nft -f after.nft
-nft -j list set inet edge recent_blocks`;
+nft -j list set inet edge recent.blocks
+nft add chain inet edge input '{ type filter hook input priority 0; }'
+nft add rule inet edge input ip saddr @recent.blocks drop`;
   const output = await runInNamespace(script, { nft: commandOf("usr/sbin/nft") });
   const blocks = (await writeForm("txt", after, { aggregate: "true" })).toString().trimEnd().split("\n");
   expect(elementsOf(output).sort()).toEqual(blocks.sort());
@@ -83,7 +85,7 @@ nft -j list set inet edge recent_blocks`;
 test("nftables loads a feed whose name begins with a digit or has hyphens", { timeout: 600_000 }, async () => {
   const { commandOf } = await unpackFirewalls();
   for (const [name, set] of [
-    ["3-days", "feed_3_days"],
+    ["3-days", "_3_days"],
     ["tag-ssh-bruteforcer", "tag_ssh_bruteforcer"],
     ["a".repeat(63), "a".repeat(63)],
   ] as const) {

@@ -77,19 +77,36 @@ test("an ipset is filled under another name and swapped", async () => {
   const kind = "hash:ip family inet maxelem 1048576 -exist";
   expect((await text("ipset", after)).split("\n")).toEqual([
     `create recent ${kind}`,
-    `create recent-new ${kind}`,
-    "flush recent-new",
-    "add recent-new 1.0.0.1",
-    "add recent-new 1.0.0.2",
-    "swap recent-new recent",
-    "destroy recent-new",
+    `create recent.new ${kind}`,
+    "flush recent.new",
+    "add recent.new 1.0.0.1",
+    "add recent.new 1.0.0.2",
+    "swap recent.new recent",
+    "destroy recent.new",
     "",
   ]);
   expect(await text("ipset", makeChanges(before, after), { set: "bad" })).toBe(
     "del bad 9.9.9.9 -exist\nadd bad 1.0.0.2 -exist\n",
   );
   const long = makeList(["1.0.0.1"], {}, { ...FEED, name: "n".repeat(63) });
-  expect(await text("ipset", long)).toContain(`swap ${"n".repeat(27)}-new ${"n".repeat(27)}\n`);
+  expect(await text("ipset", long)).toContain(`swap ${"n".repeat(27)}.new ${"n".repeat(27)}\n`);
+});
+
+test("feeds never write into sets of each other", async () => {
+  const setsOf = async (name: string, form: string, query = {}) => {
+    const written = await text(form, makeList(["1.0.0.1"], {}, { ...FEED, name }), query);
+    return Array.from(written.matchAll(/^(?:create|add set inet noisefloor) (\S+)/gm), ([, set = ""]) => set);
+  };
+  const names = ["edge", "edge-new", "edge-blocks", "edge--blocks", "3-days", "feed-3-days"];
+  const sets = await Promise.all(
+    names.flatMap((name) => [
+      setsOf(name, "ipset").then((each) => each.map((set) => `ipset ${set}`)),
+      setsOf(name, "nft"),
+      setsOf(name, "nft", { aggregate: "true" }),
+    ]),
+  );
+  expect(sets.flat()).toHaveLength(4 * names.length);
+  expect(new Set(sets.flat()).size).toBe(4 * names.length);
 });
 
 test("a reputation list has a category and a score for each address, and its categories have a file", async () => {

@@ -4,7 +4,7 @@ import type { FeedHead } from "../feed-content.ts";
 import { addressLines } from "./address-lines.ts";
 import type { Form } from "./form.ts";
 
-/** ipset's names have at most 31 characters, of which `-new` takes four. */
+/** ipset's names have at most 31 characters, of which the new set's `.new` takes four. */
 const MAX_LENGTH = 27;
 /** More than a feed can have, and always the same: with another one, `create -exist` fails for a set that is there. */
 const MAX_ELEMENTS = 1_048_576;
@@ -38,7 +38,8 @@ export const ipset: Form = {
       variant: given ?? "",
       *writeList({ feed, addresses }) {
         const set = setOf(feed);
-        const next = `${set}-new`;
+        // A dot, which no feed's name and no `set` has: the new set is never the set of another feed.
+        const next = `${set}.new`;
         const kind = `hash:ip family inet maxelem ${MAX_ELEMENTS}`;
         yield `create ${set} ${kind} -exist\ncreate ${next} ${kind} -exist\nflush ${next}\n`;
         yield* addressLines(addresses, `add ${next} `, "\n");

@@ -19,7 +19,7 @@ const TABLE: Parameter<string> = {
 };
 const SET: Parameter<string | undefined> = {
   name: "set",
-  description: "nftables' set. By default the feed's name with _ for -, and `_blocks` behind it with `aggregate`.",
+  description: "nftables' set. By default the feed's name with _ for -, and `.blocks` behind it with `aggregate`.",
   schema: z.string().regex(NAME).optional(),
   takes: TAKES,
   describedBy: "output",
@@ -45,7 +45,7 @@ export const nft: Form = {
       return {
         variant,
         *writeList({ feed, addresses }) {
-          const target = `inet ${table} ${set ?? `${setOf(feed)}_blocks`}`;
+          const target = `inet ${table} ${set ?? `${setOf(feed)}.blocks`}`;
           yield replaceElements(table, target, " flags interval;");
           for (const blocks of blockTexts(addresses)) yield `add element ${target} { ${blocks.join(",")} }\n`;
         },
@@ -69,10 +69,10 @@ export const nft: Form = {
   },
 };
 
-/** A name may not begin with a digit there, as a feed's may. */
+/** One of its own for each feed. A name may not begin with a digit there, as a feed's may; a feed's has no hyphen first. */
 function setOf({ name }: FeedHead): string {
   const set = name.replaceAll("-", "_");
-  return /^\d/.test(set) ? `feed_${set}` : set;
+  return /^\d/.test(set) ? `_${set}` : set;
 }
 
 function replaceElements(table: string, target: string, flags: string): string {
