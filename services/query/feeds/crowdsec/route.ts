@@ -5,11 +5,12 @@ import { ipv4ToNumber, isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ADDRESSES_ROUTE } from "../../request-body.ts";
 import type { FeedState } from "../lists/lists.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
+import { preparedState } from "../routes/prepared-state.ts";
 import { readToken } from "../routes/readers.ts";
 import { feedOfToken } from "../token-feed.ts";
 import { type Decision, dueAddresses, toDecision, turnAt, wantsFeed } from "./decisions.ts";
@@ -25,8 +26,6 @@ import {
   streamDecisions,
 } from "./operations.ts";
 
-const RETRY_AFTER_SECONDS = 10;
-
 /** A feed as the bouncer with a token sees it. */
 type BouncerFeed = { readonly token: FeedToken; readonly feed: Feed };
 
@@ -39,13 +38,6 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     const feed = token && feedOfToken(token, feeds, deps.catalogue);
     if (token === undefined || feed === undefined) throw new HttpError(403, "access forbidden");
     return { token, feed };
-  };
-  const stateOf = async (feed: Feed, reply: FastifyReply, signal: AbortSignal): Promise<FeedState> => {
-    if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
-    const state = await feeds.stateOf(feed, signal);
-    if (state !== undefined) return state;
-    reply.header("retry-after", RETRY_AFTER_SECONDS);
-    throw new HttpError(503, "The feed is not prepared yet: send the request again in a few seconds");
   };
   /** What changed for a bouncer since its last answer: all of the list, when it had none or too long ago. */
   const changesFor = async ({ token, feed }: BouncerFeed, state: FeedState, answeredAt: number) => {
@@ -66,7 +58,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
   registerOperation(app, streamDecisions, async (request, reply, { signal }, toJsonArray) => {
     const bouncer = feedOfBouncer(request);
     const { token, feed } = bouncer;
-    const state = await stateOf(feed, reply, signal);
+    const state = await preparedState(feed, "addresses", reply, deps, signal);
     const answeredAt = now();
     const isStartup = readParameter(request.query, STARTUP);
     const { started, ended, hasChanged } = isStartup
@@ -94,7 +86,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     if (ip !== undefined && !isIpv4(ip) && !isIPv6(ip)) {
       throw new HttpError(400, "Invalid parameter: ip takes an address");
     }
-    const { addresses } = await stateOf(feed, reply, signal);
+    const { addresses } = await preparedState(feed, "addresses", reply, deps, signal);
     const asked =
       ip === undefined ? addresses : addresses.filter((address) => isIpv4(ip) && address === ipv4ToNumber(ip));
     if (asked.length === 0 || !wantsFeed(feed.name, filterOf(request.query))) return null;

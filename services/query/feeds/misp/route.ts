@@ -11,12 +11,12 @@ import type { FeedObjects } from "../feed-content.ts";
 import { toFeedObject } from "../objects/feed-objects.ts";
 import { keepRenderedBodies } from "../rendered.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
+import { DISABLED, NOT_PREPARED, preparedState } from "../routes/prepared-state.ts";
 import { readableFeed, readerOf } from "../routes/readers.ts";
 import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
 import { type EventContent, writeEvent, writeHashes, writeManifest } from "./event.ts";
 
 const NO_FILE = "A MISP feed has the files manifest.json, hashes.csv and the event that its manifest names";
-const NOT_PREPARED = "The feed is not prepared yet: send the request again in a few seconds";
 const FILE: PathParameter = {
   schema: z.string(),
   description: "`manifest.json`, `hashes.csv`, or the feed's id with `.json`.",
@@ -46,7 +46,7 @@ const getMispFile = defineOperation({
     401: UNAUTHORIZED,
     403: errorResponse("The token is of another feed.", "This token reads another feed"),
     404: { ...FEED_NOT_FOUND, description: "The workspace has no such feed, or a MISP feed no such file." },
-    410: errorResponse("The feed is disabled.", "This feed is disabled"),
+    410: errorResponse("The feed is disabled.", DISABLED),
     503: errorResponse("There is no list yet, or the store cannot be reached.", NOT_PREPARED),
   },
 });
@@ -63,7 +63,6 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
 
   registerOperation(app, getMispFile, async (request, reply, { signal }) => {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
-    if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
     const { file } = request.params;
     const files = new Map<string, readonly [type: string, write: typeof writeEvent | typeof writeManifest]>([
       ["manifest.json", ["application/json; charset=utf-8", writeManifest]],
@@ -72,8 +71,7 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
     ]);
     const [type, write] = files.get(file) ?? [];
     if (type === undefined || write === undefined) throw new HttpError(404, NO_FILE);
-    const list = (await feeds.stateOf(feed, signal)) && (await deps.syncObjects(feed));
-    if (list === undefined) throw new HttpError(503, NOT_PREPARED);
+    const list = await preparedState(feed, "objects", reply, deps, signal);
     const newest = await readNewestVersion(client, feed.id);
     const content: EventContent = {
       feed,

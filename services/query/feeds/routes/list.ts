@@ -5,7 +5,7 @@ import { type Parameter, type PathParameter, readParameter, text } from "@noisef
 import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
 import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { formatCursor, parseCursor } from "../cursor.ts";
 import type { FeedHead } from "../feed-content.ts";
@@ -17,6 +17,7 @@ import type { Feed } from "../lists/search-feed.ts";
 import { changedObjects, objectsOfList } from "../objects/feed-objects.ts";
 import { keepRenderedBodies } from "../rendered.ts";
 import type { FeedRouteDeps } from "./deps.ts";
+import { NOT_PREPARED, preparedState } from "./prepared-state.ts";
 import { readableFeed, readerOf } from "./readers.ts";
 import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
 
@@ -43,8 +44,6 @@ const FORM_PARAMETERS: readonly Parameter<unknown>[] = FORMS.flatMap(({ paramete
   ({ name }, index, all) => all.findIndex((one) => one.name === name) === index,
 );
 const TOO_OLD = "This cursor is older than the changes that are kept: ask without since";
-const NOT_PREPARED = "The feed is not prepared yet: send the request again in a few seconds";
-const RETRY_AFTER_SECONDS = 5;
 
 /** `GET /v3/feeds/{name}.{form}`: the list. */
 export const getFeedList = defineOperation({
@@ -95,7 +94,6 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
     const form = FORMS.find(({ name }) => name === request.params.form);
     if (form === undefined) throw new HttpError(404, `No form has this name: the forms are ${NAMES.join(", ")}`);
-    if (!feed.isEnabled) throw new HttpError(410, "This feed is disabled");
     for (const parameter of FORM_PARAMETERS) {
       const isOfForm = form.parameters.some(({ name }) => name === parameter.name);
       if (!isOfForm) readParameter(request.query, parameter);
@@ -104,7 +102,7 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const since = readParameter(request.query, SINCE);
     const asked = since === undefined ? undefined : parseCursor(since);
     if (asked !== undefined && writer.writeChanges === undefined) throw new HttpError(400, "This form has no since");
-    const state = await currentState(feed, form, reply, signal);
+    const state = await preparedState(feed, form.reads, reply, deps, signal);
     const head = headOf(feed, state);
     const content = [feed.id, feed.updatedAt, head.cursor, head.truncated];
     const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
@@ -117,13 +115,6 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     return new MediaBody(form.contentType, body.pieces);
   });
 
-  const currentState = async (feed: Feed, form: Form, reply: FastifyReply, signal: AbortSignal): Promise<FeedState> => {
-    const known = await feeds.stateOf(feed, signal);
-    const state = known !== undefined && form.reads === "objects" ? await deps.syncObjects(feed) : known;
-    if (state !== undefined) return state;
-    reply.header("retry-after", RETRY_AFTER_SECONDS);
-    throw new HttpError(503, NOT_PREPARED);
-  };
   const contentOf = async (
     state: FeedState,
     asked: string | undefined,

@@ -10,6 +10,7 @@ import { toFeedObject } from "../objects/feed-objects.ts";
 import { IDENTITY, toIndicator } from "../objects/indicator.ts";
 import { READY_MADE_NAMES } from "../ready-made.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
+import { preparedState } from "../routes/prepared-state.ts";
 import { readerOf } from "../routes/readers.ts";
 import { feedOfToken } from "../token-feed.ts";
 import {
@@ -45,6 +46,9 @@ type Page = {
   readonly next: PageRequest | undefined;
 };
 
+/** What the response of a page goes to, and when it is no longer wanted. */
+type PageContext = { readonly reply: FastifyReply; readonly signal: AbortSignal };
+
 /** TAXII 2.1: each feed is a collection of indicators. */
 export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { feeds, client, publicUrl, catalogue } = deps;
@@ -68,16 +72,15 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   };
 
   /** Only a first page needs the newest list: those that follow are of what it found, and of what came since. */
-  const firstPage = async (feed: Feed, request: PageRequest, signal: AbortSignal): Promise<PageRequest> => {
-    const isPrepared = (await feeds.stateOf(feed, signal)) && (await deps.syncObjects(feed));
-    if (isPrepared === undefined) throw new HttpError(503, "The feed is not prepared yet: send the request again");
+  const firstPage = async (feed: Feed, request: PageRequest, { reply, signal }: PageContext): Promise<PageRequest> => {
+    await preparedState(feed, "objects", reply, deps, signal);
     if (request.revokedAfter !== undefined) return request;
     return { ...request, revokedAfter: Math.max(0, (await readNewestVersion(client, feed.id)).modifiedAt) };
   };
-  const readPage = async (feed: Feed, query: RawQuery, signal: AbortSignal, objectId?: string): Promise<Page> => {
+  const readPage = async (feed: Feed, query: RawQuery, context: PageContext, objectId?: string): Promise<Page> => {
     const limit = readParameter(query, LIMIT);
     const asked = readPageRequest(query, objectId);
-    const request = readParameter(query, NEXT) === undefined ? await firstPage(feed, asked, signal) : asked;
+    const request = readParameter(query, NEXT) === undefined ? await firstPage(feed, asked, context) : asked;
     const { hasIdentity, hasIndicators, modifiedAt, address, revokedAfter = 0, ids, versions } = request;
     const room = hasIdentity ? limit - 1 : limit;
     const options = { after: { modifiedAt, address }, limit: room + 1, revokedAfter, ids, versions };
@@ -112,20 +115,20 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   registerOperation(app, getCollection, async (request) => toCollection(readableFeed(request, request.params.id)));
 
   registerOperation(app, listObjects, async (request, reply, { signal }) => {
-    const page = await readPage(readableFeed(request, request.params.id), request.query, signal);
+    const page = await readPage(readableFeed(request, request.params.id), request.query, { reply, signal });
     const rest = finishPage(page, reply);
     const objects = stixOf(page);
     return objects.length === 0 ? rest : { ...rest, objects };
   });
   registerOperation(app, getObject, async (request, reply, { signal }) => {
     const { id, object } = request.params;
-    const page = await readPage(readableFeed(request, id), request.query, signal, object);
+    const page = await readPage(readableFeed(request, id), request.query, { reply, signal }, object);
     const objects = stixOf(page);
     if (objects.length === 0) throw new HttpError(404, "Object not found");
     return { ...finishPage(page, reply), objects };
   });
   registerOperation(app, listManifest, async (request, reply, { signal }) => {
-    const page = await readPage(readableFeed(request, request.params.id), request.query, signal);
+    const page = await readPage(readableFeed(request, request.params.id), request.query, { reply, signal });
     const rest = finishPage(page, reply);
     const entries = page.objects.map((object) => toEntry(`indicator--${object.id}`, addedAt(object)));
     const objects = [...(page.hasIdentity ? [toEntry(IDENTITY.id, IDENTITY.created)] : []), ...entries];
