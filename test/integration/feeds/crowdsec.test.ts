@@ -1,4 +1,5 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { openStreamPositions } from "@noisefloor/query/feeds/crowdsec/positions.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
@@ -58,6 +59,48 @@ test("a bouncer gets the whole list at its start, then what changed, and nothing
   await put("edge", "ip:45.0.0.2 OR ip:45.0.0.3");
   expect(await poll(token)).toEqual({ started: [], deleted: ["45.0.0.1"] });
   await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
+});
+
+test("a bouncer is told changes once, also after the clock was set back", async () => {
+  await put("clock", "ip:45.0.0.1");
+  const token = await makeToken("clock");
+  await poll(token, "startup=true");
+  await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
+  now -= 5_000;
+  await put("clock", "ip:45.0.0.2");
+  expect(await poll(token)).toEqual({ started: ["45.0.0.2"], deleted: ["45.0.0.1"] });
+  await eventually(async () => expect(await poll(token)).toEqual({ started: [], deleted: [] }));
+  now += 5_000;
+});
+
+test("what a bouncer was told is known before it is stored, and answers that were cut off until one was sent whole", async () => {
+  const errors: unknown[] = [];
+  const positions = openStreamPositions(world.client, (error) => errors.push(error));
+  const [one, two] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+  positions.offer("t", one);
+  expect(await positions.read("t")).toEqual({ last: undefined, unsure: [one] });
+  positions.confirm("t", { revision: one, answeredAt: now });
+  expect(await positions.read("t")).toEqual({ last: { revision: one, answeredAt: now }, unsure: [] });
+  positions.offer("t", two);
+  expect(await positions.read("t")).toEqual({ last: { revision: one, answeredAt: now }, unsure: [two] });
+
+  await world.client.command({ query: "RENAME TABLE feed_streams TO feed_streams_away" });
+  positions.confirm("t", { revision: two, answeredAt: now + 1 });
+  await eventually(async () => expect(errors).toHaveLength(1));
+  await world.client.command({ query: "RENAME TABLE feed_streams_away TO feed_streams" });
+  await positions.drain();
+  const others = openStreamPositions(world.client, () => {});
+  expect(await others.read("t")).toEqual({ last: { revision: two, answeredAt: now + 1 }, unsure: [] });
+});
+
+test("a bouncer that looks each visitor up may ask more often than one that reads the list", async () => {
+  await put("visitors", "ip:45.0.0.1");
+  const token = await makeToken("visitors");
+  const statusOf = async (query: string) => (await send("GET", `/v1/decisions${query}`, { "x-api-key": token })).status;
+  for (let round = 0; round < 61; round++) {
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => statusOf("?ip=45.0.0.1")));
+    expect(statuses).toEqual(Array(10).fill(200));
+  }
 });
 
 test("filters that leave the feed out answer with nothing, and looking an address up answers null", async () => {

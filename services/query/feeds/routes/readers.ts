@@ -21,8 +21,11 @@ export type ReaderDeps = {
   readonly tokenLimit: TokenLimit;
 };
 
+/** Whether a token reads a whole feed, or looks up one address. */
+export type TokenUse = "list" | "lookup";
+
 /** @throws HttpError 429 when a token is used too often. */
-export type TokenLimit = (tokenId: string) => void;
+export type TokenLimit = (tokenId: string, use: TokenUse) => void;
 
 /**
  * The reader of a request, by key or token in the header `key`, as Bearer, as password of HTTP Basic with any user, or
@@ -47,11 +50,12 @@ export function readToken(
   request: FastifyRequest,
   text: string,
   { cache, accessCache, tokenLimit }: ReaderDeps,
+  use: TokenUse = "list",
 ): FeedToken | undefined {
   const token = text === "" ? undefined : cache.token(text);
   // A token is worth nothing without the workspace that made it.
   if (token === undefined || accessCache.callerOfWorkspace(token.workspaceId) === undefined) return undefined;
-  tokenLimit(token.id);
+  tokenLimit(token.id, use);
   request.workspaceId = token.workspaceId;
   return token;
 }
@@ -84,23 +88,24 @@ function tokenParameter({ query }: FastifyRequest): string {
   return query.token;
 }
 
-/** More than any bouncer, firewall or threat platform asks for. */
-const REQUESTS_PER_MINUTE = 600;
+/** More than any bouncer, firewall or threat platform asks for. Some bouncers look each visitor of a site up. */
+const REQUESTS_PER_MINUTE = { list: 600, lookup: 60_000 } as const;
 
 /** Counts the requests of each token in this process. @param now milliseconds since 1970 UTC. */
 export function limitTokens(now: () => number): TokenLimit {
   let minute = 0;
   let counts = new Map<string, number>();
-  return (tokenId) => {
+  return (tokenId, use) => {
     const current = Math.floor(now() / 60_000);
     if (current !== minute) {
       minute = current;
       counts = new Map();
     }
-    const count = (counts.get(tokenId) ?? 0) + 1;
-    counts.set(tokenId, count);
-    if (count > REQUESTS_PER_MINUTE) {
-      throw new HttpError(429, `This token was used more than ${REQUESTS_PER_MINUTE} times in this minute`);
+    const key = `${use} ${tokenId}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    if (count > REQUESTS_PER_MINUTE[use]) {
+      throw new HttpError(429, `This token was used more than ${REQUESTS_PER_MINUTE[use]} times in this minute`);
     }
   };
 }

@@ -1,0 +1,68 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readStreamPosition, type StreamPosition, writeStreamPosition } from "@noisefloor/clickhouse/feeds/streams.ts";
+
+/** What a bouncer was told last, and the revisions that it may know from answers that were not sent whole since. */
+export type Told = { readonly last: StreamPosition | undefined; readonly unsure: readonly string[] };
+
+/** What bouncers were told, by the ids of their tokens. */
+export type StreamPositions = {
+  read(tokenId: string): Promise<Told>;
+  /** Before an answer is sent: a bouncer that is cut off may have obeyed it, or not. */
+  offer(tokenId: string, revision: string): void;
+  /** After an answer was sent whole. */
+  confirm(tokenId: string, position: StreamPosition): void;
+  /** Stores what is not stored yet. */
+  drain(): Promise<void>;
+};
+
+/** Of a bouncer that is cut off again and again. */
+const MAX_UNSURE = 20;
+
+/** @param onError called with the error of a write, which the bouncer's next request tries again. */
+export function openStreamPositions(client: ClickHouseClient, onError: (error: unknown) => void): StreamPositions {
+  const unsure = new Map<string, readonly string[]>();
+  /** Positions that are being stored, or could not be. */
+  const unstored = new Map<string, StreamPosition>();
+  const writing = new Map<string, Promise<void>>();
+
+  const write = async (tokenId: string, position: StreamPosition) => {
+    try {
+      await writeStreamPosition(client, tokenId, position);
+      if (unstored.get(tokenId) === position) unstored.delete(tokenId);
+    } catch (error) {
+      onError(error);
+    }
+  };
+  const store = async (tokenId: string) => {
+    await writing.get(tokenId);
+    const position = unstored.get(tokenId);
+    if (position === undefined) return;
+    const written = write(tokenId, position).finally(() => {
+      if (writing.get(tokenId) === written) writing.delete(tokenId);
+    });
+    writing.set(tokenId, written);
+    await written;
+  };
+
+  return {
+    async read(tokenId) {
+      await store(tokenId);
+      const stored = await readStreamPosition(client, tokenId);
+      const own = unstored.get(tokenId);
+      const isOwnNewer = own !== undefined && own.answeredAt > (stored?.answeredAt ?? 0);
+      return { last: isOwnNewer ? own : stored, unsure: unsure.get(tokenId) ?? [] };
+    },
+    offer(tokenId, revision) {
+      const others = (unsure.get(tokenId) ?? []).filter((one) => one !== revision);
+      unsure.set(tokenId, [...others, revision].slice(-MAX_UNSURE));
+    },
+    confirm(tokenId, position) {
+      unsure.delete(tokenId);
+      unstored.set(tokenId, position);
+      void store(tokenId);
+    },
+    async drain() {
+      await Promise.all(Array.from(unstored.keys(), store));
+    },
+  };
+}
