@@ -37,7 +37,10 @@ export function feedIdOf(workspaceId: string, name: string): string {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** Names of paths of the hosted service, and its event feeds by UUID, stay free. */
+/** Paths that are something else: of the hosted service, of Suricata's categories. */
+const RESERVED: readonly string[] = ["events", "iprep-categories"];
+
+/** Names of other paths, and those of the hosted service's event feeds by UUID, stay free. */
 export function isFeedName(name: string): boolean {
-  return NAME.test(name) && name !== "events" && !UUID_PATTERN.test(name);
+  return NAME.test(name) && !RESERVED.includes(name) && !UUID_PATTERN.test(name);
 }
