@@ -85,6 +85,32 @@ test("a MISP feed has one event, whose timestamp moves exactly when its addresse
   expect((await ask("hashes.csv")).body).toBe(hash("45.0.0.2"));
 });
 
+test("an event with other content has another timestamp, within a second, too, and a description changes nothing", async () => {
+  const definition = { url: "/v3/feeds/quick", method: "PUT", headers: { key } } as const;
+  const define = (payload: object) => world.app.inject({ ...definition, payload });
+  const read = async () => {
+    const manifest = (await world.app.inject({ url: "/v3/feeds/quick/misp/manifest.json", headers: { key } })).json();
+    const heads = z.record(z.string(), z.object({ timestamp: z.string() })).parse(manifest);
+    const [id = "", head] = Object.entries(heads).at(0) ?? [];
+    return {
+      timestamp: Number(head?.timestamp),
+      event: (await world.app.inject({ url: `/v3/feeds/quick/misp/${id}.json`, headers: { key } })).body,
+    };
+  };
+  const states = [];
+  for (const query of ["ip:45.0.0.99", "ip:45.0.0.1", "ip:45.0.0.2", "ip:45.0.0.0/24"]) {
+    now += 1;
+    await define({ query });
+    states.push(await read());
+  }
+  const times = states.map(({ timestamp }) => timestamp);
+  expect(new Set(times).size).toBe(states.length);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  now += 1_000;
+  await define({ query: "ip:45.0.0.0/24", description: "Mirrors of the edge" });
+  expect(await read()).toEqual(states.at(-1));
+});
+
 test("a file that a MISP feed does not have is a 404 that lists those it has", async () => {
   await put("ip:45.0.0.2");
   for (const file of ["event.json", "constructor", "__proto__"]) {

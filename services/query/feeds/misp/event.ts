@@ -7,7 +7,7 @@ import { IDENTITY } from "../objects/indicator.ts";
 
 /** What a feed's event is made of. Its objects include those that left the feed, as revoked. */
 export type EventContent = {
-  readonly feed: Pick<Feed, "id" | "name" | "description">;
+  readonly feed: Pick<Feed, "id" | "name">;
   /** When its objects last changed, in milliseconds since 1970 UTC. */
   readonly changedAt: number;
   readonly objects: () => AsyncIterable<readonly FeedObject[]>;
@@ -18,7 +18,8 @@ const secondsOf = (time: number) => String(Math.floor(time / 1_000));
 
 function headOf({ feed, changedAt }: EventContent) {
   return {
-    info: feed.description === "" ? `Noisefloor: ${feed.name}` : `Noisefloor: ${feed.name}: ${feed.description}`,
+    // Without the description, which changes while the timestamp stays.
+    info: `Noisefloor: ${feed.name}`,
     date: formatDate(changedAt),
     // Completed; of medium threat.
     analysis: "2",

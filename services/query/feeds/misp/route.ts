@@ -72,15 +72,19 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
     const [type, write] = files.get(file) ?? [];
     if (type === undefined || write === undefined) throw new HttpError(404, NO_FILE);
     const list = await preparedState(feed, "objects", reply, deps, signal);
-    const newest = await readNewestVersion(client, feed.id);
-    const content: EventContent = {
-      feed,
-      changedAt: newest.count === 0 ? list.revisedAt : newest.modifiedAt,
-      objects: () => allObjects(feed.id),
-    };
-    const key = [feed.id, feed.updatedAt, content.changedAt, file].join(" ");
-    const body = await bodies.get(key, () => write(content));
-    if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
-    return new MediaBody(type, body.pieces);
+    let newest = await readNewestVersion(client, feed.id);
+    while (!signal.aborted) {
+      // Before the first object the event is a second older than its list, so that the first object makes it newer.
+      const changedAt = newest.count === 0 ? list.revisedAt - 1_000 : newest.modifiedAt;
+      const content: EventContent = { feed, changedAt, objects: () => allObjects(feed.id) };
+      const body = await bodies.get([feed.id, changedAt, file].join(" "), () => write(content));
+      const { modifiedAt } = newest;
+      newest = await readNewestVersion(client, feed.id);
+      // Another process may have stored versions while the body was written: then it is of both states.
+      if (newest.modifiedAt !== modifiedAt) continue;
+      if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
+      return new MediaBody(type, body.pieces);
+    }
+    throw new HttpError(503, NOT_PREPARED);
   });
 }

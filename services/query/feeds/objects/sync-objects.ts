@@ -33,6 +33,9 @@ export type SyncObjects = (feed: Pick<FeedDefinition, "id" | "ttlHours">) => Pro
 
 const OBJECTS_PER_INSERT = 5_000;
 
+/** MISP tells an event's states apart by seconds. Milliseconds since 1970 UTC. */
+const nextSecond = (time: number) => (Math.floor(time / 1_000) + 1) * 1_000;
+
 type Draft = Omit<StoredObject, "modifiedAt" | "createdAt"> & { readonly createdAt?: number };
 
 /** Calls for the same feed at the same time share one run. */
@@ -42,18 +45,22 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
   const synced = new Map<string, { readonly revision: string; readonly hour: number }>();
 
   /**
-   * Stores versions with a time that is newer than all that can be read. When another process stored newer ones
-   * meanwhile, or others of the same time, readers may have passed that time, so they get another one.
+   * Stores versions with a time that is newer than all that can be read, and of a later second than those of other runs.
+   * When another process stored newer ones meanwhile, or others of the same time, readers may have passed that time, so
+   * they get another one.
+   * @param ownLast the time of the versions that this run stored before.
+   * @returns the time of these.
    */
-  const store = async (feedId: string, drafts: readonly Draft[]) => {
-    if (drafts.length === 0) return;
+  const store = async (feedId: string, drafts: readonly Draft[], ownLast: number | undefined) => {
+    if (drafts.length === 0) return ownLast;
     const created = await readFirstCreated(
       client,
       drafts.flatMap(({ address, createdAt }) => (createdAt === undefined ? address : [])),
     );
     for (;;) {
       const before = await readNewestVersion(client, feedId);
-      const modifiedAt = Math.max(now(), before.modifiedAt + 1);
+      const isOwn = before.modifiedAt === ownLast;
+      const modifiedAt = Math.max(now(), isOwn ? before.modifiedAt + 1 : nextSecond(before.modifiedAt));
       const objects = drafts.map((draft) => ({
         ...draft,
         createdAt: draft.createdAt ?? created.get(draft.address) ?? modifiedAt,
@@ -61,19 +68,19 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
       }));
       await insertObjects(client, feedId, objects);
       const newest = await readNewestVersion(client, feedId);
-      if (newest.modifiedAt === modifiedAt && newest.count === drafts.length) return;
+      if (newest.modifiedAt === modifiedAt && newest.count === drafts.length) return modifiedAt;
     }
   };
 
   const revoke = async (feedId: string, addresses: Uint32Array) => {
+    let last: number | undefined;
     for (let start = 0; start < addresses.length; start += OBJECTS_PER_INSERT) {
       const part = Array.from(addresses.subarray(start, start + OBJECTS_PER_INSERT));
       const objects = await readObjectsOf(client, feedId, part);
-      await store(
-        feedId,
-        objects.map(({ modifiedAt: _, ...object }) => ({ ...object, isRevoked: true })),
-      );
+      const drafts = objects.map(({ modifiedAt: _, ...object }) => ({ ...object, isRevoked: true }));
+      last = await store(feedId, drafts, last);
     }
+    return last;
   };
 
   const sync: SyncObjects = async ({ id: feedId, ttlHours }) => {
@@ -87,14 +94,12 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
     if (list === undefined) return undefined;
     const live = index.addresses.filter((_, position) => index.isRevoked[position] === 0);
     const { added, removed } = changesBetween(live, list.addresses);
-    await revoke(feedId, removed);
+    let stored = await revoke(feedId, removed);
     const isDue = last?.hour !== hour;
     const needsVersion = versionRule(index, hour);
     for await (const items of readItems(isDue ? list.addresses : added, list.revisedAt)) {
-      await store(
-        feedId,
-        items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : [])),
-      );
+      const drafts = items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : []));
+      stored = await store(feedId, drafts, stored);
     }
     synced.set(feedId, { revision: list.head.revision, hour });
     return list;
