@@ -28,6 +28,9 @@ const listUrl = ({ url, name }: RecipeFeed, form: string) => `${url}/v3/feeds/${
 /** For consumers that can send no header. */
 const tokenUrl = (feed: RecipeFeed, form: string) => `${listUrl(feed, form)}?token=${feed.token}`;
 const curl = ({ token }: RecipeFeed, url: string) => `curl -sf -H 'key: ${token}' '${url}'`;
+/** Into a file that a download which breaks off leaves as it is. */
+const curlInto = (feed: RecipeFeed, url: string, file: string) =>
+  `${curl(feed, url)} -o ${file}.tmp && mv ${file}.tmp ${file}`;
 
 /** The same alias in both; only the menus differ. */
 const urlTable = (menu: string) => ({
@@ -96,8 +99,8 @@ export const RECIPES: readonly Recipe[] = [
       "a shell as root; suricata.yaml names the files under reputation-categories-file and reputation-files, and the second line also belongs into a timer",
     lines: (feed) =>
       [
-        `${curl(feed, `${feed.url}/v3/feeds/iprep-categories.csv`)} -o /etc/suricata/iprep/categories.txt`,
-        `${curl(feed, listUrl(feed, "iprep"))} -o /etc/suricata/iprep/${feed.name}.list && suricatasc -c ruleset-reload-nonblocking`,
+        curlInto(feed, `${feed.url}/v3/feeds/iprep-categories.csv`, "/etc/suricata/iprep/categories.txt"),
+        `${curlInto(feed, listUrl(feed, "iprep"), `/etc/suricata/iprep/${feed.name}.list`)} && suricatasc -c ruleset-reload-nonblocking`,
       ].join("\n"),
   },
   {
