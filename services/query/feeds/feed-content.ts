@@ -5,7 +5,8 @@ export type FeedHead = {
   readonly description: string;
   /** Opaque, one for all forms: the same cursor, the same addresses. */
   readonly cursor: string;
-  readonly refreshedAt: Date;
+  /** When the list became what it is: the same for all who answer it. */
+  readonly revisedAt: Date;
   readonly count: number;
   /** Whether more addresses match than the feed's limit: those seen last are listed. */
   readonly truncated: boolean;

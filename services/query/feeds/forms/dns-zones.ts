@@ -32,7 +32,7 @@ export const rpz: Form = {
   open: () => ({
     variant: "",
     *writeList({ feed, addresses }) {
-      const serial = Math.floor(feed.refreshedAt.getTime() / 1_000);
+      const serial = Math.floor(feed.revisedAt.getTime() / 1_000);
       yield `$TTL ${TTL}\n@ IN SOA localhost. root.localhost. ${serial} 3600 600 604800 ${TTL}\n@ IN NS localhost.\n`;
       for (let start = 0; start < addresses.length; start += LINES) {
         yield Array.from(addresses.subarray(start, start + LINES), formatTrigger).join("");

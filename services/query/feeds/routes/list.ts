@@ -145,7 +145,7 @@ function headOf(feed: Feed, { head, revisedAt }: FeedState): FeedHead {
     name: feed.name,
     description: feed.description,
     cursor: formatCursor(head.revision),
-    refreshedAt: new Date(revisedAt),
+    revisedAt: new Date(revisedAt),
     count: head.count,
     truncated: head.isTruncated,
     ttlHours: feed.ttlHours,
