@@ -34,10 +34,11 @@ async function openFeed() {
   const { client } = world;
   const feed = { id: FEED.id, lastSeen: new Map<number, number>(), now: FIRST };
   const addresses = () => Uint32Array.from(feed.lastSeen.keys()).sort();
-  const openProcess = () => {
+  const openProcess = (stopping = new AbortController().signal) => {
     const sync = createObjectSync({
       client,
       now: () => feed.now,
+      stopping,
       lists: {
         sync: async () => ({
           head: { ...HEAD, revision: [...addresses()].join() },
@@ -62,6 +63,15 @@ async function openFeed() {
   const objectOf = async (ip: string) => (await readObjectsOf(client, FEED.id, [ipv4ToNumber(ip)])).at(0);
   return { feed, client, addresses, openProcess, objectOf };
 }
+
+test("a process that stops stores no more objects, and the next one stores the rest", async () => {
+  const { feed, openProcess, objectOf } = await openFeed();
+  feed.lastSeen.set(ipv4ToNumber("198.51.100.7"), FIRST);
+  await expect(openProcess(AbortSignal.abort())()).rejects.toThrow("aborted");
+  expect(await objectOf("198.51.100.7")).toBeUndefined();
+  await openProcess()();
+  expect(await objectOf("198.51.100.7")).toMatchObject({ isRevoked: false });
+});
 
 test("an object is new when its address enters, gets a version an hour when seen, and is revoked when it leaves", async () => {
   const { feed, client, openProcess, objectOf } = await openFeed();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   insertObjects,
@@ -23,6 +24,8 @@ export type ObjectSyncDeps = {
   /** @param asOf milliseconds since 1970 UTC: when addresses of which nothing is stored were last seen. */
   readonly readItems: (addresses: Uint32Array, asOf: number) => FeedItems;
   readonly now: () => number;
+  /** Ends runs between two of their inserts: the next one stores the rest. */
+  readonly stopping: AbortSignal;
 };
 
 /**
@@ -32,6 +35,9 @@ export type ObjectSyncDeps = {
 export type SyncObjects = (feed: Pick<FeedDefinition, "id" | "ttlHours">) => Promise<FeedState | undefined>;
 
 const OBJECTS_PER_INSERT = 5_000;
+/** Of one insert, while other processes store versions of the same feed. */
+const MAX_ATTEMPTS = 10;
+const BACKOFF_MS = 10;
 
 /** MISP tells an event's states apart by seconds. Milliseconds since 1970 UTC. */
 const nextSecond = (time: number) => (Math.floor(time / 1_000) + 1) * 1_000;
@@ -39,7 +45,7 @@ const nextSecond = (time: number) => (Math.floor(time / 1_000) + 1) * 1_000;
 type Draft = Omit<StoredObject, "modifiedAt" | "createdAt"> & { readonly createdAt?: number };
 
 /** Calls for the same feed at the same time share one run. */
-export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDeps): SyncObjects {
+export function createObjectSync({ client, lists, readItems, now, stopping }: ObjectSyncDeps): SyncObjects {
   const running = new Map<string, Promise<FeedState | undefined>>();
   /** For each feed the list whose objects are stored, and the hour in which they were looked through for sightings. */
   const synced = new Map<string, { readonly revision: string; readonly hour: number }>();
@@ -57,7 +63,9 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
       client,
       drafts.flatMap(({ address, createdAt }) => (createdAt === undefined ? address : [])),
     );
-    for (;;) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (attempt > 0) await sleep(Math.random() * BACKOFF_MS * 2 ** attempt, undefined, { signal: stopping });
+      stopping.throwIfAborted();
       const before = await readNewestVersion(client, feedId);
       const isOwn = before.modifiedAt === ownLast;
       const modifiedAt = Math.max(now(), isOwn ? before.modifiedAt + 1 : nextSecond(before.modifiedAt));
@@ -70,6 +78,7 @@ export function createObjectSync({ client, lists, readItems, now }: ObjectSyncDe
       const newest = await readNewestVersion(client, feedId);
       if (newest.modifiedAt === modifiedAt && newest.count === drafts.length) return modifiedAt;
     }
+    throw new Error(`other processes stored objects of the feed ${feedId} ${MAX_ATTEMPTS} times meanwhile`);
   };
 
   const revoke = async (feedId: string, addresses: Uint32Array) => {

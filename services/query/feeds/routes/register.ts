@@ -25,11 +25,15 @@ const MAX_SYNC_MS = 15 * 60_000;
 
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
   const { client, feeds, now } = options;
+  const stopping = new AbortController();
+  app.addHook("onClose", async () => stopping.abort());
   const syncObjects = createObjectSync({
     client,
     lists: feeds.lists,
-    readItems: (addresses, asOf) => readItems(addresses, asOf, options, AbortSignal.timeout(MAX_SYNC_MS)),
+    readItems: (addresses, asOf) =>
+      readItems(addresses, asOf, options, AbortSignal.any([stopping.signal, AbortSignal.timeout(MAX_SYNC_MS)])),
     now,
+    stopping: stopping.signal,
   });
   const deps = { ...options, syncObjects };
   registerDefinitions(app, deps);
