@@ -66,7 +66,9 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
       const position = { revision: state.head.revision, answeredAt };
       positions.offer(token.id, position.revision);
       // Not before the answer was sent whole: a bouncer that was cut off gets the same again.
-      reply.raw.once("finish", () => positions.confirm(token.id, position));
+      reply.raw.once("finish", () => {
+        if (reply.raw.statusCode === 200) positions.confirm(token.id, position);
+      });
     }
     return { new: await toJsonArray(decisionsOf(started, feed)), deleted: await toJsonArray(decisionsOf(ended, feed)) };
   });
