@@ -239,7 +239,15 @@ test("bad definitions are refused, with the place of each error of the query", a
   expect([wrong.status, wrong.json().errors]).toEqual([400, [expect.objectContaining({ position: 0, length: 13 })]]);
   const bad = [{}, { query: "*", limit: 0 }, { query: "*", limit: 1_000_001 }, { query: "*", days: 91 }, { query: 1 }];
   for (const payload of bad) expect((await put("bad", payload)).status, JSON.stringify(payload)).toBe(400);
-  for (const name of ["Events", "events", "iprep-categories", "tag-mine", "-a", "a".repeat(64), "8a55b4b0-8b8e-5b52-9e5a-6f1c0d0c8a11"]) {
+  for (const name of [
+    "Events",
+    "events",
+    "iprep-categories",
+    "tag-mine",
+    "-a",
+    "a".repeat(64),
+    "8a55b4b0-8b8e-5b52-9e5a-6f1c0d0c8a11",
+  ]) {
     expect((await put(name, { query: "*" })).status, name).toBe(400);
   }
   expect((await ask("/v3/feeds/bad")).status).toBe(404);
