@@ -30,7 +30,7 @@ export const MAX_TTL_HOURS = 24 * 24;
 
 const FEED_NAMESPACE = "6b0f2a3e-6a53-4b44-9f6f-0c2c0a2f7d11";
 
-/** The same for the same name in every process, so that two of them that create a feed at once create one. */
+/** The same for the same name in every process, so that two of them that create a feed at the same time create one. */
 export function feedIdOf(workspaceId: string, name: string): string {
   return uuidV5(JSON.stringify([workspaceId, name]), FEED_NAMESPACE);
 }

@@ -4,7 +4,7 @@ import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { count, none } from "../wire.ts";
 
-/** ASK, section 4: how many CVEs a body may hold. */
+/** How many CVEs a body may hold. */
 export const MAX_CVES = 10_000;
 export const WRONG_BODY = `The request body must be {"cves": [...]} with 1 to ${MAX_CVES} CVE ids`;
 export const CVE_ID = /^CVE-\d{4}-\d{4,19}$/i;

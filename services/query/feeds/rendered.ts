@@ -19,9 +19,11 @@ type Chunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
 type Entry = { readonly body: Promise<RenderedBody>; readonly until: number; bytes: number };
 
 const MAX_BYTES = 128 * 1024 * 1024;
+/** Of the memory, for one body. */
+const MAX_SHARE = 0.25;
 const PIECE_BYTES = 64 * 1024;
 
-/** Keeps written bodies within a memory limit, those that were asked for last. */
+/** Keeps written bodies within a memory limit, those that were asked for last; a large one only while it is written. */
 export function keepRenderedBodies(maxBytes = MAX_BYTES): RenderedBodies {
   const entries = new Map<string, Entry>();
   let bytes = 0;
@@ -50,8 +52,11 @@ export function keepRenderedBodies(maxBytes = MAX_BYTES): RenderedBodies {
       entries.set(key, entry);
       try {
         const body = await entry.body;
-        if (entries.get(key) === entry) {
-          entry.bytes = body.pieces.reduce((sum, { length }) => sum + length, 0);
+        const size = body.pieces.reduce((sum, { length }) => sum + length, 0);
+        // A large one would evict all others.
+        if (size > maxBytes * MAX_SHARE) remove(key, entry);
+        else if (entries.get(key) === entry) {
+          entry.bytes = size;
           bytes += entry.bytes;
           evict();
         }

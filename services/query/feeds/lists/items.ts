@@ -5,7 +5,7 @@ import { type LookupDeps, lookUpMany } from "../../address/store-lookup.ts";
 import type { FeedItem } from "../feed-content.ts";
 import { feedItems } from "./queries.ts";
 
-/** A part of a form that is written at once. */
+/** How many addresses of a form are read and written together. */
 const ADDRESSES_PER_QUERY = 5_000;
 
 /**

@@ -111,7 +111,7 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     reply.header("feed-cursor", head.cursor);
     if (head.truncated) reply.header("feed-truncated", "true");
     if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
-    // Its memory is that of the kept body, however many read it.
+    // All who read it while it is kept share its memory.
     return new MediaBody(form.contentType, body.pieces);
   });
 
