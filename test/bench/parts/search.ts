@@ -68,7 +68,7 @@ function questionsOf(run: Run, world: World, peers: Peers): Record<string, () =>
   );
   return {
     ...Object.fromEntries(found),
-    statistics: () => measureStats(run, world),
+    statistics: () => measureStats(run, world, `country_code:CN ${seenSince(oldest)}`),
     list: () => measureList(run, world, seenSince(oldest)),
   };
 }
@@ -121,8 +121,7 @@ async function luceneTime(lucene: Lucene, query: string, { repeatMs }: Pace): Pr
   return spreadOf(times).median;
 }
 
-async function measureStats(run: Run, world: World): Promise<Line[]> {
-  const query = "country_code:CN";
+async function measureStats(run: Run, world: World, query: string): Promise<Line[]> {
   const { count } = countSchema.parse(JSON.parse(await world.service.get(pathOf("/count", { query }))));
   const path = pathOf("/stats", { query });
   const { ours } = await inTurn({ ours: () => timeOf(() => world.service.get(path), run.pace) }, run.pace);

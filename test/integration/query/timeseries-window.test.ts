@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { observation } from "../../support/builders/observation.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
+/** A query takes 500. */
+const CONDITIONS = atVolume(120, 500);
 const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
 const NOW = Date.parse("2026-11-20T14:30:00Z");
@@ -91,8 +94,8 @@ test("an hour lists who did it in that hour, with what they did in it alone; eac
   expect((await ask("", { query: "port:1" })).body).toEqual({});
 });
 
-test("500 different conditions on the networks of operators are one time series", async () => {
-  const names = Array.from({ length: 500 }, (_, index) => `o${index}`);
+test("hundreds of different conditions on the networks of operators are one time series", async () => {
+  const names = Array.from({ length: CONDITIONS }, (_, index) => `o${index}`);
   const networkOf = (index: number) => (index < 3 ? `45.0.0.${index}/32` : `46.0.${index >> 8}.${index & 255}/32`);
   await world.replaceNetworks(
     "actor",
@@ -110,7 +113,7 @@ test("500 different conditions on the networks of operators are one time series"
   expect(
     await count(
       `port:23 ${names
-        .slice(0, 499)
+        .slice(1)
         .map((name) => `-actor:${name}`)
         .join(" ")}`,
     ),
@@ -122,7 +125,7 @@ test.each([
   ["paths", (number: number) => `path:/${number}`],
   ["words", (number: number) => `${number}x`],
   ["times", (number: number) => `last_seen:${number}m`],
-])("500 different conditions on %s are one time series", async (_, condition) => {
-  const query = Array.from({ length: 500 }, (_, index) => condition(index + 1)).join(" ");
+])("hundreds of different conditions on %s are one time series", async (_, condition) => {
+  const query = Array.from({ length: CONDITIONS }, (_, index) => condition(index + 1)).join(" ");
   expect((await ask("/stats", { query })).status).toBe(200);
 });
