@@ -8,10 +8,10 @@
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for version in 2.3.0 3.1.0; do
-  python3 -m venv "$folder/$version"
-  "$folder/$version/bin/pip" install --quiet --disable-pip-version-check "greynoise==$version"
-done
+python3 -m venv "$folder/2.3.0"
+"$folder/2.3.0/bin/pip" install --quiet --disable-pip-version-check greynoise==2.3.0
+python3 -m venv "$folder/3.1.0"
+"$folder/3.1.0/bin/pip" install --quiet --disable-pip-version-check greynoise==3.1.0
 
 cat > "$folder/analyze.py" <<'PYTHON'
 import http.server

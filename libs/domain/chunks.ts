@@ -1,5 +1,6 @@
 /**
- * Splits a list into chunks within the limits, in order. An item that alone exceeds `max.bytes` is a chunk of its itemSize.
+ * Splits a list into chunks within the limits, in order. An item that alone exceeds `max.bytes` is a chunk of its
+ * itemSize.
  */
 export function* chunksOf<T>(
   items: readonly T[],

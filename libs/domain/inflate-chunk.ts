@@ -4,8 +4,8 @@ const MAX_BYTES = 256 * 1024;
 const USUAL_RATIO = 10;
 
 /**
- * zlib's option `chunkSize`: how many bytes it decompresses per call. Large chunks need fewer calls, but each body keeps
- * one in memory, so a small body gets a small one.
+ * zlib's option `chunkSize`: how many bytes it decompresses per call. Large chunks need fewer calls, but each body
+ * keeps one in memory, so a small body gets a small one.
  * @param compressedBytes as many as the sender claims, 0 when it claims none; left out for files, which are read one
  *   at a time.
  */

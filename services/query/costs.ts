@@ -38,7 +38,10 @@ export const TAG_RULE_COST = 1;
 /** Two small concurrent queries. */
 export const SENSORS_COST = 1;
 
-/** Concurrent queries that count, plus costs for the days that they read and for lists of up to 1,000 addresses a bucket. */
+/**
+ * Concurrent queries that count, plus costs for the days that they read and for lists of up to 1,000 addresses a
+ * bucket.
+ */
 export function activityCost({ days, buckets, includeIps }: { days: number; buckets: number; includeIps: boolean }) {
   return 2 + Math.ceil(days / DAYS_PER_COST) + (includeIps ? Math.ceil(buckets / LISTED_BUCKETS_PER_COST) : 0);
 }

@@ -109,7 +109,9 @@ function* every(step: number, end: number): Generator<number> {
 const number = (random: string, active: string, later: string) =>
   `${random} % {${active}:UInt64} + intDiv(hour * {${later}:UInt64}, {hours:UInt64})`;
 
-/** Which of a tag's addresses, by the cube of the random number: half of the draws fall on an eighth of the addresses. */
+/**
+ * Which of a tag's addresses, by the cube of the random number: half of the draws fall on an eighth of the addresses.
+ */
 const skewed = (random: string, active: string) =>
   `toUInt64({${active}:UInt64} * pow(toUInt32(${random}) / pow(2, 32), 3))`;
 

@@ -28,8 +28,8 @@ import { type BackupPart, namingShard, partsOf } from "./parts.ts";
 import { preparedNames, sharePrepared } from "./share-prepared.ts";
 
 /**
- * Replaces a cluster's store by a backup, as `restoreDatabase` does that of one server. Every shard gets its own part of
- * the backup, and no table is exchanged before all shards are ready.
+ * Replaces a cluster's store by a backup, as `restoreDatabase` does that of one server. Every shard gets its own part
+ * of the backup, and no table is exchanged before all shards are ready.
  * @returns what the store holds now; undefined when it was cancelled, which also leaves the store as it was.
  * @throws BackupError, or HoldsDataError.
  */

@@ -7,7 +7,7 @@ import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 export type AccessCache = {
   /** The caller behind a key; undefined when the key is not known or was revoked. */
   callerOf(key: string): Caller | undefined;
-  /** The workspace itself, for what runs on its behalf; undefined when there is none with this id. */
+  /** The workspace itself, for what runs on its behalf; undefined for an unknown id. */
   callerOfWorkspace(workspaceId: string): Caller | undefined;
   refresh(): Promise<void>;
   /** Seconds since it was last known to be up to date. */

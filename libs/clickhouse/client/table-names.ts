@@ -1,6 +1,6 @@
 /*
- * Our tables as SQL names them: `FROM ${OBSERVATIONS} FINAL`. The database is a parameter that the client binds, so that
- * the same SQL reads the table of one server, the rows of all servers of a cluster, or those of each by itself.
+ * Our tables as SQL names them: `FROM ${OBSERVATIONS} FINAL`. The database is a parameter that the client binds, so
+ * that the same SQL reads the table of one server, the rows of all servers of a cluster, or those of each by itself.
  */
 
 /** What `rows_database` and `own_database` are in SQL. */

@@ -38,7 +38,9 @@ const latestChange = defineQuery({
   row: z.object({ updatedAt: z.int() }),
 });
 
-/** Adds a network or replaces the one with its id. The change is the newest of its workspace, whatever the clock says. */
+/**
+ * Adds a network or replaces the one with its id. The change is the newest of its workspace, whatever the clock says.
+ */
 export async function writeGuardNetwork(
   client: ClickHouseClient,
   guard: Omit<GuardNetwork, "updatedAt">,

@@ -84,7 +84,9 @@ const newestVersion = defineQuery({
   row: z.object({ modifiedAt: z.int(), count: z.int() }),
 });
 
-/** The time of a feed's newest version, in milliseconds since 1970 UTC, and how many addresses have one of that time. */
+/**
+ * The time of a feed's newest version, in milliseconds since 1970 UTC, and how many addresses have one of that time.
+ */
 export async function readNewestVersion(
   client: ClickHouseClient,
   feedId: string,
@@ -163,7 +165,9 @@ export type ObjectPosition = { readonly modifiedAt: number; readonly address: nu
 export type PageOptions = {
   readonly after: ObjectPosition;
   readonly limit: number;
-  /** Leaves out objects that were revoked up to this time, in milliseconds since 1970 UTC, for a consumer without any. */
+  /**
+   * Leaves out objects that were revoked up to this time, in milliseconds since 1970 UTC, for a consumer without any.
+   */
   readonly revokedAfter: number;
   /** Only these UUIDs; all of them when it is empty. */
   readonly ids: readonly string[];

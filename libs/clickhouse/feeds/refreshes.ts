@@ -81,7 +81,10 @@ const newestRefreshes = defineQuery({
   row: headSchema,
 });
 
-/** The refresh that counts of each feed that was refreshed since a time. @param feedIds of these alone, if there are any. */
+/**
+ * The refresh that counts of each feed that was refreshed since a time.
+ * @param feedIds of these alone, if there are any.
+ */
 export const readRefreshHeads = (
   client: ClickHouseClient,
   since: number,

@@ -14,7 +14,9 @@ const params = z.object({ ips: texts, ids: texts, from: z.int(), to: z.int() });
 const BETWEEN = `
   observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
 
-/** Most sessions are new: whether any is stored is asked first, of the key's first column and of the ids at its values. */
+/**
+ * Most sessions are new: whether any is stored is asked first, of the key's first column and of the ids at its values.
+ */
 const storedIds = defineQuery({
   name: "stored-session-ids",
   sql: `

@@ -6,8 +6,8 @@ import { isShownActivity } from "./sensor-count-rows.ts";
 /** A view that the user for dashboards reads instead of tables. It holds nothing. */
 type DashboardView = {
   /**
-   * On a cluster all servers have the rows of a `reference` view, one server has a row of a `row` view, and of a `count`
-   * view each server counts its own addresses, for the same row.
+   * On a cluster all servers have the rows of a `reference` view, one server has a row of a `row` view, and of a
+   * `count` view each server counts its own addresses, for the same row.
    */
   readonly rows: "reference" | "row" | "count";
   /**

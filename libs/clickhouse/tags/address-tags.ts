@@ -19,7 +19,9 @@ export type SightingColumns = {
 export type SightingChanges = SightingColumns & {
   /** The blocks that were known and those that were read. */
   readonly blocks: KnownBlocks;
-  /** Changes when a tag comes, goes or changes its intention, and when a restore or a removal has exchanged the tables. */
+  /**
+   * Changes when a tag comes, goes or changes its intention, and when a restore or a removal has exchanged the tables.
+   */
   readonly version: string;
 };
 

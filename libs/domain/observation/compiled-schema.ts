@@ -7,8 +7,8 @@ type PlainObservation = Omit<WireObservation, "tags"> & Partial<Pick<WireObserva
 
 /**
  * Whether the value is valid in the wire schema without any of the schema's transformations, as nearly all observations
- * are. If it returns false the value may still be valid: zod then decides, and reports what is wrong. The schema has one
- * definition: its JSON Schema is compiled to code.
+ * are. If it returns false the value may still be valid: zod then decides, and reports what is wrong. The schema has
+ * one definition: its JSON Schema is compiled to code.
  * @param value as JSON.parse makes it, of plain objects.
  */
 export function isPlainObservation(value: unknown): value is PlainObservation {

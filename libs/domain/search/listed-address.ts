@@ -12,7 +12,7 @@ export type ListedAddress = {
   /** Like `AS64500`. */
   readonly asn: string;
   readonly organization: string;
-  /** ISO 3166's code of two letters. */
+  /** A two-letter code of ISO 3166. */
   readonly country: string;
 };
 

@@ -17,8 +17,8 @@ const SAMPLE = 2_000;
 const LEAST_FLOWS = 100;
 const SENSORS = 100;
 /**
- * The rule: the address is an end of nine tenths of a sensor's flows, has ten partners or more, began some flows and was
- * the destination of others. A loud scanner has one partner, the sensor, and is no flow's destination.
+ * The rule: the address is an end of nine tenths of a sensor's flows, has ten partners or more, began some flows and
+ * was the destination of others. A loud scanner has one partner, the sensor, and is no flow's destination.
  */
 const RULE = { share: 0.9, partners: 10, eachWay: 0.01 } as const;
 
@@ -32,7 +32,10 @@ export type OwnAddressWatch = {
   found(): OwnAddress[];
 };
 
-/** Looks for monitors' own addresses in their first flows. Memory is bounded: a sensor's sample is dropped once it has a result. */
+/**
+ * Looks for monitors' own addresses in their first flows. Memory is bounded: a sensor's sample is dropped once it has a
+ * result.
+ */
 export function watchOwnAddresses(): OwnAddressWatch {
   const samples = new Map<string, Sample>();
   const found: OwnAddress[] = [];
@@ -94,8 +97,8 @@ export type LoudestSource = {
 };
 
 /**
- * Whether a sensor's loudest source is most likely the sensor itself. Destinations are not stored, so its ports decide: a
- * scanner sends to the ports of services; a source that sends to one port alone, or to all alike, is a scanner, too.
+ * Whether a sensor's loudest source is most likely the sensor itself. Destinations are not stored, so its ports decide:
+ * a scanner sends to the ports of services; a source that sends to one port alone, or to all alike, is a scanner, too.
  */
 export function looksLikeSensor({ observations, ofSource, outgoing, ports }: LoudestSource): boolean {
   return observations >= 1_000 && ofSource >= 0.1 * observations && outgoing >= 0.6 * ofSource && ports >= 5;

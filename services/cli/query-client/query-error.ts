@@ -11,7 +11,7 @@ const AROUND = 60;
 
 /**
  * What is wrong with a query of the search language, each error with its part of the query underlined.
- * @param errors the member `errors` of a 400. @returns undefined when it is none.
+ * @param errors the member `errors` of a 400. @returns undefined where it has another shape.
  */
 export function formatQueryErrors(query: string, errors: unknown): string | undefined {
   const parsed = errorsSchema.safeParse(errors);

@@ -15,7 +15,9 @@ export const NO_FILE = 'The request body must be multipart/form-data with the te
 const TOO_MANY_ADDRESSES = `The text has more than ${MAX_ADDRESSES} addresses: send it in parts`;
 const TOO_LARGE = "The text is larger than 10 MiB: send it in parts";
 
-/** The distinct routable addresses of a text that was uploaded. A class, so that a route can tell it from other bodies. */
+/**
+ * The distinct routable addresses of a text that was uploaded. A class, so that a route can tell it from other bodies.
+ */
 export class UploadedAddresses {
   readonly ips: readonly string[];
   constructor(ips: readonly string[]) {
@@ -23,7 +25,10 @@ export class UploadedAddresses {
   }
 }
 
-/** Finds the addresses of a text while it arrives. @throws HttpError 400 for any other body, and for one beyond a limit. */
+/**
+ * Finds the addresses of a text while it arrives.
+ * @throws HttpError 400 for any other body, and for one beyond a limit.
+ */
 export async function readUpload(payload: Readable, headers: IncomingHttpHeaders): Promise<UploadedAddresses> {
   if (contentLength({ headers }) > MAX_FORM_BYTES) throw new HttpError(400, TOO_LARGE);
   const found = new Set<string>();

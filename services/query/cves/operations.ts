@@ -64,7 +64,7 @@ const cveSchema = z
   .meta({ id: "Cve" });
 export type Cve = z.input<typeof cveSchema>;
 
-/** What other sources would tell of a CVE. */
+/** Members that only other sources can fill in. */
 export const NOT_KNOWN = {
   timeline: {
     cve_published_date: "",

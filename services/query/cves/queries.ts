@@ -13,8 +13,8 @@ const counts = { ips_1d: z.int(), ips_10d: z.int(), ips_30d: z.int() };
 
 /**
  * The distinct addresses of each CVE in three windows, apart for those of known benign actors. `cves` has for each of
- * `tags` the numbers of the CVEs that it names; each window is given by the bits of its hours in the blocks from `first`
- * to `end`, see `blocksOf`.
+ * `tags` the numbers of the CVEs that it names; each window is given by the bits of its hours in the blocks from
+ * `first` to `end`, see `blocksOf`.
  */
 export const countPerCve = defineQuery({
   name: "cve-activity",

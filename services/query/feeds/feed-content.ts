@@ -54,7 +54,10 @@ export type FeedObject = {
 /** In numeric order of their addresses. */
 export type FeedObjects = AsyncIterable<readonly FeedObject[]>;
 
-/** The whole list. Addresses are IPv4 as numbers, in numeric order; {@link items} and {@link objects} have the same ones. */
+/**
+ * The whole list. Addresses are IPv4 as numbers, in numeric order; {@link items} and {@link objects} have the same
+ * ones.
+ */
 export type FeedList = {
   readonly feed: FeedHead;
   readonly addresses: Uint32Array;

@@ -14,8 +14,8 @@ export type CompileOptions = {
 
 export type CompiledSearch = {
   /**
-   * SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach. The
-   * array `narrower` has for each of the narrower searches how many addresses of `found` match it, too.
+   * SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach.
+   * The array `narrower` has for each of the narrower searches how many addresses of `found` match it, too.
    */
   readonly sql: string;
   readonly params: Readonly<Record<string, unknown>>;

@@ -1,6 +1,8 @@
 import type { SetSource } from "./set-sql.ts";
 
-/** The server takes 128 KiB of SQL. Of more sets, those of one source are read together, which makes the SQL shorter. */
+/**
+ * The server takes 128 KiB of SQL. Of more sets, those of one source are read together, which makes the SQL shorter.
+ */
 const MAX_SETS_READ_ALONE = 32;
 
 type NumberedSource = SetSource & { readonly number: number };

@@ -23,7 +23,9 @@ const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ["tags.details", TAG_DETAILS.map((name) => `tags.${name}`)],
 ]);
 
-/** Members to leave out, each with its parents' names before it: `tags`, `metadata.organization`, `raw_data.http.path`. */
+/**
+ * Members to leave out, each with its parents' names before it: `tags`, `metadata.organization`, `raw_data.http.path`.
+ */
 export const EXCLUDE: Parameter<ReadonlySet<string>> = {
   name: "exclude",
   description:

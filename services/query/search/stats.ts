@@ -81,10 +81,13 @@ export const searchStats = defineOperation({
 
 type Entry = { readonly name: string; readonly count: number };
 
+/** Most first, ties by name. */
+const byCount = (one: Entry, other: Entry) => other.count - one.count || (one.name < other.name ? -1 : 1);
+
 const mostFirst = <T extends Entry>(entries: readonly T[], limit: number): T[] =>
   entries
     .filter((entry) => entry.count > 0 && entry.name !== "")
-    .sort((one, other) => other.count - one.count || (one.name < other.name ? -1 : 1))
+    .sort(byCount)
     .slice(0, limit);
 
 /** The same under the path of the earlier version. */
@@ -173,7 +176,7 @@ async function readStats(asked: AskedSearch, limit: number, { read }: SearchDeps
     countries: valuesOf("country"),
     asns: valuesOf("asn").slice(0, limit),
     tags: valuesOf("tag"),
-    classifications: classes.toSorted((one, other) => other.count - one.count || (one.name < other.name ? -1 : 1)),
+    classifications: classes.toSorted(byCount),
     actors: actorNames.map((name, index) => ({ name, count: countOf(INTENTIONS.length + index) })),
   };
 }

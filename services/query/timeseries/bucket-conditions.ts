@@ -8,8 +8,8 @@ export type BucketConditions = {
   /** SQL: for each condition a column over the observations of an address in a bucket. */
   readonly columns: readonly string[];
   /**
-   * SQL: a SELECT of addresses as numbers, `ip`, each with the numbers of the conditions, `lists`, that the address alone
-   * decides and that hold for it; undefined without such conditions.
+   * SQL: a SELECT of addresses as numbers, `ip`, each with the numbers of the conditions, `lists`, that the address
+   * alone decides and that hold for it; undefined without such conditions.
    */
   readonly listed: string | undefined;
   /** SQL: whether they match, by these columns and by `lists`. */

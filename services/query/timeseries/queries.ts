@@ -7,7 +7,9 @@ import { IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
 import type { CompiledSearch } from "../search-sets/compile.ts";
 import type { BucketConditions } from "./bucket-conditions.ts";
 
-/** `from` and `end` in milliseconds since 1970 UTC, `start` and `width` in seconds. Buckets are numbered from `start`. */
+/**
+ * `from` and `end` in milliseconds since 1970 UTC, `start` and `width` in seconds. Buckets are numbered from `start`.
+ */
 const window = { scopes: scopesParam, from: z.int(), end: z.int(), start: z.int(), width: z.int() };
 const params = z.object(window).catchall(z.unknown());
 const BUCKET = "intDiv(toUnixTimestamp(observed_at) - {start:UInt32}, {width:UInt32})";

@@ -42,7 +42,9 @@ const HEAVY_IN_TWO_DATASETS: readonly Limited[] = [
   { tag: "heavy", days: 30, hours: 24, ips: false, limitMs: 800 },
   { tag: "heavy", days: 90, hours: 24, ips: false, limitMs: 1_000 },
 ];
-/** Asked in two datasets, too. The heavy tag is the worst there is; addresses of the ordinary one may have worse tags. */
+/**
+ * Asked in two datasets, too. The heavy tag is the worst there is; addresses of the ordinary one may have worse tags.
+ */
 const IN_TWO_DATASETS: readonly (Asked & { readonly limitMs?: number })[] = [
   ...HEAVY_IN_TWO_DATASETS,
   { tag: "ordinary", days: 30, hours: 24, ips: false },

@@ -23,7 +23,9 @@ import { publish } from "../peers/topic.ts";
 import { inTurn } from "../rounds.ts";
 import { openDatabase } from "../world.ts";
 
-/** Some ten seconds of work: in the first few, V8 still compiles the intake, and with less a few inserts would decide. */
+/**
+ * Some ten seconds of work: in the first few, V8 still compiles the intake, and with less a few inserts would decide.
+ */
 const MAX_OBSERVATIONS = 400_000;
 const LEAST_OBSERVATIONS = 2_000;
 /** Raw records take the intake twice as long as observations: as many as fill the same time. */

@@ -38,7 +38,9 @@ const BATCHES_OF_OTHERS = 25;
 /** Batches of requests that every operation must reject before any query. */
 const REJECTED_BATCHES = 45;
 const RAW_BATCHES = 90;
-/** Successes and errors about a request's form. Rarer statuses, such as that of a caller's limit, take more requests. */
+/**
+ * Successes and errors about a request's form. Rarer statuses, such as that of a caller's limit, take more requests.
+ */
 const LEAST_OF_A_STATUS = atVolume(1, 10);
 const LEAST_OF_A_RARE_STATUS = atVolume(0, 1);
 /** A failure needs one case to look at, and not the very smallest. */

@@ -7,8 +7,8 @@ import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 /*
- * What means the same is counted by several operations in several ways: from bits of hours, from sets of addresses, from
- * the last time that something was seen, and from the observations. Each pair of them must say the same number.
+ * What means the same is counted by several operations in several ways: from bits of hours, from sets of addresses,
+ * from the last time that something was seen, and from the observations. Each pair of them must say the same number.
  */
 
 const HOUR = 60 * 60 * 1000;

@@ -75,7 +75,9 @@ async function api<Body>(path: string, schema: z.ZodType<Body>): Promise<Body> {
   return schema.parse(await (await fetch(`${url}${path}`, { headers: { key } })).json());
 }
 
-/** From where to where the bar under a point reaches, in pixels of the chart: the point's colour, just above the ground. */
+/**
+ * From where to where the bar under a point reaches, in pixels of the chart: the point's colour, just above the ground.
+ */
 const barAt = async (page: Page, x: number) =>
   z.tuple([z.number(), z.number(), z.number()]).parse(
     await page.evaluate(`(() => {

@@ -22,7 +22,9 @@ export function matching(query: Query, known: Known, mayKnowSensor: (one: Marked
   return [...byAddress].flatMap(([ip, seen]) => (matches(query, { ip, seen, known, mayKnowSensor }) ? [ip] : []));
 }
 
-/** The same for each of some spans of time, in milliseconds: each condition is about the observations of one of them. */
+/**
+ * The same for each of some spans of time, in milliseconds: each condition is about the observations of one of them.
+ */
 export function matchingBySpan(
   query: Query,
   known: Known,

@@ -31,7 +31,7 @@ export const define: DefineCommand = (feeds, createContext) => {
       (await definitions()).runFeedsShow(name, options, await createContext()),
     );
   asking(feeds.command("put").description("make a feed of a search, or replace its definition"))
-    .argument("<name>", "1 to 63 lower case letters, digits and -")
+    .argument("<name>", "1 to 63 lower-case letters, digits and -")
     .argument("<query...>", "in the search language, best in single quotes; several words are one query")
     .option("--days <n>", "only observations of the last days count (default: all that is stored)", positiveInteger)
     .option("--description <text>", "what it is for", "")

@@ -42,7 +42,7 @@ export async function runFeedsList(options: FeedsOptions, context: CommandContex
   const toRow = ({ name, query, days, enabled, count, guarded, refreshed_at: refreshed }: Feed) => ({
     name,
     state: enabled ? "enabled" : "disabled",
-    // A ready-made feed that nobody reads is not refreshed: it has no size to tell.
+    // A ready-made feed that nobody reads is not refreshed, so its size is not known.
     ...(refreshed === "" ? { addresses: "-", guarded: "-" } : { addresses: count, guarded }),
     refreshed_at: refreshed || "never",
     days: days === 0 ? "all" : days,

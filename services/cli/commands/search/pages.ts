@@ -22,7 +22,7 @@ export type Listed = { readonly listed: number; readonly matching: number };
 /**
  * Reads the matches page by page, so that memory does not grow with their number.
  * @param path of a call that answers pages: `/v3/gnql` or `/v3/gnql/metadata`.
- * @param onRows called with the rows of each page, one after the other.
+ * @param onRows called once a page with its rows, in order.
  */
 export async function readPages<Row extends z.ZodType>(
   { client, query, days, limit = Number.POSITIVE_INFINITY }: Search,

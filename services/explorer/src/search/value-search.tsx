@@ -30,7 +30,7 @@ export const conditionOn = (field: SearchedField, value: string) => `${field}:${
 /** The search for all addresses that have a value. */
 export const valuePath = (field: SearchedField, value: string) => searchPath(conditionOn(field, value));
 
-/** The same of a port, together with its protocol where that is known. */
+/** A link to the search for a port, with its protocol where that is known. */
 export function portPath(port: number | string, protocol = ""): string {
   return searchPath(protocol === "" ? `port:${port}` : `port:${port} protocol:${protocol}`);
 }

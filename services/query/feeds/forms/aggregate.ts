@@ -14,7 +14,7 @@ const BLOCKS = 4_096;
  * The fewest CIDR blocks that have exactly these addresses, ascending.
  * @param addresses in numeric order, each once.
  */
-export function* toBlocks(addresses: Uint32Array): Generator<Ipv4Network> {
+function* toBlocks(addresses: Uint32Array): Generator<Ipv4Network> {
   for (let index = 0; index < addresses.length; ) {
     const first = addresses[index] ?? 0;
     let run = 1;

@@ -23,7 +23,9 @@ export const dnsbl: Form = {
   }),
 };
 
-/** A response policy zone: names that resolve to a listed address do not exist. Its names are relative to any origin. */
+/**
+ * A response policy zone: names that resolve to a listed address do not exist. Its names are relative to any origin.
+ */
 export const rpz: Form = {
   name: "rpz",
   contentType: "text/plain; charset=utf-8",

@@ -69,7 +69,9 @@ export const nft: Form = {
   },
 };
 
-/** One of its own for each feed. A name may not begin with a digit there, as a feed's may; a feed's has no hyphen first. */
+/**
+ * One of its own for each feed. A name may not begin with a digit there, as a feed's may; a feed's has no hyphen first.
+ */
 function setOf({ name }: FeedHead): string {
   const set = name.replaceAll("-", "_");
   return /^\d/.test(set) ? `_${set}` : set;

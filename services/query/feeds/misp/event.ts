@@ -35,7 +35,9 @@ export function* writeManifest(content: EventContent): Generator<string> {
   yield `${JSON.stringify({ [content.feed.id]: headOf(content) })}\n`;
 }
 
-/** The event, with an attribute an address. Platforms keep attributes that an event no longer has, so gone ones say so. */
+/**
+ * The event, with an attribute an address. Platforms keep attributes that an event no longer has, so gone ones say so.
+ */
 export async function* writeEvent(content: EventContent): AsyncGenerator<string> {
   const { feed, objects } = content;
   const head = { uuid: feed.id, published: true, ...headOf(content) };

@@ -51,9 +51,9 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
   const synced = new Map<string, { readonly revision: string; readonly hour: number }>();
 
   /**
-   * Stores versions with a time that is newer than all that can be read, and of a later second than those of other runs.
-   * When another process stored newer ones meanwhile, or others of the same time, readers may have passed that time, so
-   * they get another one.
+   * Stores versions with a time that is newer than all that can be read, and of a later second than those of other
+   * runs. When another process stored newer ones meanwhile, or others of the same time, readers may have passed that
+   * time, so they get another one.
    * @param ownLast the time of the versions that this run stored before.
    * @returns the time of these.
    */

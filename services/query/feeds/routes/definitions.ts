@@ -32,7 +32,7 @@ const TOO_MANY = `A workspace has at most ${MAX_FEEDS} feeds`;
 const READY_MADE = "The feed is ready-made: it cannot be changed or deleted";
 const NO_FEED = 'The request body must be {"query": "..."}';
 const BAD_NAME =
-  "Invalid parameter: name takes 1 to 63 lower case letters, digits and -, no UUID, not events or iprep-categories, and nothing that begins with tag-";
+  "Invalid parameter: name takes 1 to 63 lower-case letters, digits and -, no UUID, not events or iprep-categories, and nothing that begins with tag-";
 
 // Generators take a member with a default for one that must be sent.
 const definitionSchema = z

@@ -29,10 +29,10 @@ export const NEXT = text({
 });
 const match = (name: string, example: string) =>
   text({ name: `match[${name}]`, description: "A list with commas: objects that match one of them.", example });
-export const MATCH_ID = match("id", "indicator--3ae0b0a2-7289-5fda-8a85-02d057ba0968");
-export const MATCH_TYPE = match("type", INDICATOR);
-export const MATCH_VERSION = match("version", "last");
-export const MATCH_SPEC_VERSION = match("spec_version", "2.1");
+const MATCH_ID = match("id", "indicator--3ae0b0a2-7289-5fda-8a85-02d057ba0968");
+const MATCH_TYPE = match("type", INDICATOR);
+const MATCH_VERSION = match("version", "last");
+const MATCH_SPEC_VERSION = match("spec_version", "2.1");
 export const MATCHES = [MATCH_ID, MATCH_TYPE, MATCH_VERSION, MATCH_SPEC_VERSION] as const;
 
 const requestSchema = z.strictObject({
@@ -69,7 +69,7 @@ function parseNext(text: string): PageRequest {
 
 const listOf = (text: string | undefined) => text?.split(",").map((part) => part.trim());
 
-/** @throws HttpError 400 for a time that is none. */
+/** @throws HttpError 400 for a text that is not a time. */
 function parseTime(text: string, name: string): number {
   if (z.iso.datetime({ offset: true }).safeParse(text).success) return Date.parse(text);
   throw new HttpError(400, `Invalid parameter: ${name} takes a time such as 2026-11-20T14:05:00.000Z`);

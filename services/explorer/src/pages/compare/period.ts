@@ -7,8 +7,8 @@ const DAY_MS = 24 * HOUR_MS;
 const INTERVALS = { "1": "hour", "7": "hour", "30": "day", "90": "day" } as const;
 
 /**
- * What a period asks for: hours, or whole UTC days, the one under way as the last. Stable within an hour, so that a page
- * asks once.
+ * What a period asks for: hours, or whole UTC days, the one under way as the last. Stable within an hour, so that a
+ * page asks once.
  * @param reachDays how many days back the caller's plan reaches: the service would cut the first day where it ends.
  */
 export function periodOf(days: Days, reachDays: number, now: number) {

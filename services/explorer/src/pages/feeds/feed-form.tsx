@@ -36,7 +36,7 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
             name="name"
             required
             pattern="[a-z0-9][a-z0-9\-]{0,62}"
-            title="1 to 63 lower case letters, digits and hyphens"
+            title="1 to 63 lower-case letters, digits and hyphens"
             autocomplete="off"
             spellcheck={false}
           />

@@ -6,7 +6,9 @@ import type { Decoded, DecodeOptions, IgnoredReason } from "../../format.ts";
 /** What a honeypot's own members say, or why a record of it is no observation. */
 export type Reading = Partial<Draft> | { readonly ignored: IgnoredReason };
 
-/** A honeypot with a log of plain members. `src_ip`, `src_port`, `dst_port`, `session` and the like are read for all. */
+/**
+ * A honeypot with a log of plain members. `src_ip`, `src_port`, `dst_port`, `session` and the like are read for all.
+ */
 export type Honeypot = {
   /** T-Pot's type in lower case; also the sensor's name where a record has none. */
   readonly name: string;
