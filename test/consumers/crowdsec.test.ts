@@ -33,7 +33,12 @@ test("the firewall bouncer of CrowdSec bans exactly the addresses of a feed, and
   const put = (query: string) =>
     world.app.inject({ method: "PUT", url: "/v3/feeds/edge", headers: { key }, payload: { query } });
   await put("ip:45.0.0.1 OR ip:45.0.0.2");
-  const made = await world.app.inject({ method: "POST", url: "/v3/feeds/edge/tokens", headers: { key }, payload: {} });
+  const made = await world.app.inject({
+    method: "POST",
+    url: "/v3/feeds/edge/tokens",
+    headers: { key },
+    payload: { label: "bouncer" },
+  });
   const { token } = z.object({ token: z.string() }).parse(made.json());
 
   // The bouncer is in a network of its own: a socket in the file system joins a port of its loopback to our server.

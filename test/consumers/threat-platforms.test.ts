@@ -45,7 +45,12 @@ async function serveFeed() {
     await world.app.inject({ method: "PUT", url: "/v3/feeds/edge", headers: { key }, payload: { query } });
   };
   await put("ip:45.0.0.0/24");
-  const made = await world.app.inject({ method: "POST", url: "/v3/feeds/edge/tokens", headers: { key }, payload: {} });
+  const made = await world.app.inject({
+    method: "POST",
+    url: "/v3/feeds/edge/tokens",
+    headers: { key },
+    payload: { label: "platform" },
+  });
   const { token } = z.object({ token: z.string() }).parse(made.json());
   return { url: world.url, ips, put, token };
 }
