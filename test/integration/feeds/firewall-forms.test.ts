@@ -115,7 +115,7 @@ test("a reputation list has a category and a score for each address, and its cat
     "1.0.0.3": { classification: "unknown" },
     "1.0.0.4": { classification: "benign" },
   });
-  expect(await text("iprep", list)).toBe("1.0.0.1,1,120\n1.0.0.2,2,80\n1.0.0.3,3,40\n1.0.0.4,4,10\n");
+  expect(await text("iprep", list)).toBe("1.0.0.1/32,1,120\n1.0.0.2/32,2,80\n1.0.0.3/32,3,40\n1.0.0.4/32,4,10\n");
   expect(IPREP_CATEGORIES_CSV.split("\n").map((line) => line.split(",").slice(0, 2).join())).toEqual([
     "1,NFMalicious",
     "2,NFSuspicious",

@@ -21,7 +21,11 @@ export const IPREP_CATEGORIES_CSV = Object.values(CATEGORIES)
   .map(({ number, shortName, description }) => `${number},${shortName},${description}\n`)
   .join("");
 
-/** Suricata's reputation list: `address,category,score` lines. It has no changes, as Suricata reads whole lists. */
+/**
+ * Suricata's reputation list: `network,category,score` lines. It has no changes, as Suricata reads whole lists. Addresses
+ * are written as networks of one address: of plain ones Suricata keeps only as many as its host table has memory for, and
+ * a plain one takes part in no network that other lists give a score to.
+ */
 export const iprep: Form = {
   name: "iprep",
   contentType: "text/plain; charset=utf-8",
@@ -37,5 +41,5 @@ export const iprep: Form = {
 
 function formatLine({ ip, classification }: FeedItem): string {
   const { number, score } = CATEGORIES[classification];
-  return `${ip},${number},${score}\n`;
+  return `${ip}/32,${number},${score}\n`;
 }
