@@ -1,6 +1,7 @@
 import type { AddressSet, SetQuery } from "./address-set.ts";
 import { type BoundValues, bindValues } from "./bound-values.ts";
-import { readSetsSql } from "./read-sets.ts";
+import { mergeTexts } from "./merge-texts.ts";
+import { readBitmapsSql } from "./read-sets.ts";
 import { setSource } from "./set-sql.ts";
 
 export type CompileOptions = {
@@ -40,16 +41,15 @@ export function compileSearch(
   const bitmapOf = (set: AddressSet) => {
     const key = JSON.stringify(set);
     const known = indexes.get(key);
-    if (known !== undefined) return `sets[${known}]`;
+    if (known !== undefined) return `set${known}`;
     indexes.set(key, sets.length);
-    return `sets[${sets.push(set) - 1}]`;
+    return `set${sets.push(set) - 1}`;
   };
   const matching = toBitmap(mergeTexts(query), bitmapOf);
   const inReach = reach === undefined ? "matching" : `bitmapAnd(matching, ${bitmapOf({ type: "seen", after: reach })})`;
   const counts = narrower.map((one) => `bitmapAndCardinality(found, ${toBitmap(mergeTexts(one), bitmapOf)})`);
-  const addresses = readSetsSql(sets.map((set) => setSource(set, { ...options, bind })));
-  const sql = `SELECT ${matching} AS matching, ${inReach} AS found, [${counts.join(", ")}] AS narrower
-    FROM (SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${addresses}))`;
+  const bitmaps = readBitmapsSql(sets.map((set) => setSource(set, { ...options, bind })));
+  const sql = `SELECT ${matching} AS matching, ${inReach} AS found, [${counts.join(", ")}] AS narrower FROM (${bitmaps})`;
   return { sql, params, sets };
 }
 
@@ -84,46 +84,3 @@ function joined(operation: string, bitmaps: readonly string[]): string {
   const half = bitmaps.length >> 1;
   return `${operation}(${joined(operation, bitmaps.slice(0, half))}, ${joined(operation, bitmaps.slice(half))})`;
 }
-
-/** Makes one set of the alternatives that are whole values of the same field: `path:(/a OR /b)` is read once. */
-function mergeTexts(query: SetQuery): SetQuery {
-  if (query.type === "not") return { type: "not", of: mergeTexts(query.of) };
-  if (query.type !== "and" && query.type !== "or") return query;
-  const of = query.of.map(mergeTexts);
-  if (query.type === "and") return { type: "and", of };
-  const byField = new Map<string, AddressSet>();
-  const others = of.filter((one) => {
-    const key = one.type === "set" ? mergeKey(one.set) : undefined;
-    if (one.type !== "set" || key === undefined) return true;
-    const known = byField.get(key);
-    byField.set(key, known === undefined ? one.set : mergeSets(known, one.set));
-    return false;
-  });
-  const merged = [...byField.values()].map((one): SetQuery => ({ type: "set", set: one }));
-  const [only, second] = [...merged, ...others];
-  return only !== undefined && second === undefined ? only : { type: "or", of: [...merged, ...others] };
-}
-
-function mergeKey(set: AddressSet): string | undefined {
-  switch (set.type) {
-    case "value":
-    case "observed":
-      return set.match.type === "in" ? `${set.type} ${set.field}` : undefined;
-    case "organization":
-      return set.match.type === "in" ? set.type : undefined;
-    case "tagged":
-      return set.after === undefined ? set.type : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function mergeSets(one: AddressSet, other: AddressSet): AddressSet {
-  if (one.type === "tagged" && other.type === "tagged") return { ...one, ids: distinct(one.ids, other.ids) };
-  if ("match" in one && "match" in other && one.match.type === "in" && other.match.type === "in") {
-    return { ...one, match: { type: "in", texts: distinct(one.match.texts, other.match.texts) } };
-  }
-  throw new RangeError("sets of different fields");
-}
-
-const distinct = (some: readonly string[], others: readonly string[]) => [...new Set([...some, ...others])].sort();

@@ -4,8 +4,26 @@ import type { SetSource } from "./set-sql.ts";
  * The server takes 128 KiB of SQL. Of more sets, those of one source are read together, which makes the SQL shorter.
  */
 const MAX_SETS_READ_ALONE = 32;
+/** The server plans more joins slower than it copies the bitmaps into a map. */
+const MAX_SETS_JOINED = 12;
 
 type NumberedSource = SetSource & { readonly number: number };
+
+/**
+ * SQL: a SELECT of one row with a bitmap for each set, in the columns `set0`, `set1` and so on. Few bitmaps are joined,
+ * which copies none of them.
+ */
+export function readBitmapsSql(sources: readonly SetSource[]): string {
+  if (sources.length > MAX_SETS_JOINED) {
+    const columns = sources.map((_, number) => `sets[${number}] AS set${number}`).join(", ");
+    return `SELECT ${columns} FROM (
+      SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${readSetsSql(sources)}))`;
+  }
+  const read = sources.map(
+    (source, number) => `(SELECT ${BITMAP} AS set${number} ${fromSql(source)}) AS read${number}`,
+  );
+  return `SELECT ${sources.map((_, number) => `set${number}`).join(", ")} FROM ${read.join(", ")}`;
+}
 
 /**
  * SQL: a SELECT with a row for each set that has addresses: the set's `number`, from 0 in the order given, and a bitmap
@@ -22,23 +40,28 @@ export function readSetsSql(sources: readonly SetSource[]): string {
   return [...groups.values()].map(groupSql).join(" UNION ALL ");
 }
 
-const ADDRESSES = "groupBitmapState(toUInt32(source_ip)) AS addresses";
+const BITMAP = "groupBitmapState(toUInt32(source_ip))";
+
+const distinctValues = ({ source }: SetSource) => `SELECT DISTINCT value FROM (${source})`;
+
+/** SQL: the rows of one set. */
+function fromSql(set: SetSource): string {
+  const { source, reading, condition } = set;
+  const isIn =
+    reading === "values" ? `value IN (SELECT value FROM (${distinctValues(set)}) WHERE ${condition})` : condition;
+  return `FROM (${source}) WHERE ${isIn}`;
+}
 
 function groupSql(group: readonly NumberedSource[]): string {
   const [first, second] = group;
   if (first === undefined) throw new RangeError("a group has sets");
   const { source } = first;
-  const values = `SELECT DISTINCT value FROM (${source})`;
-  if (second === undefined) {
-    const { number, reading, condition } = first;
-    const isIn = reading === "values" ? `value IN (SELECT value FROM (${values}) WHERE ${condition})` : condition;
-    return `SELECT ${number} AS number, ${ADDRESSES} FROM (${source}) WHERE ${isIn}`;
-  }
+  if (second === undefined) return `SELECT ${first.number} AS number, ${BITMAP} AS addresses ${fromSql(first)}`;
   const conditions = group.map(({ condition }) => `(${condition})`).join(", ");
   const number = `arrayJoin(arrayFilter((number, isIn) -> isIn, [${group.map(({ number }) => number)}], [${conditions}])) AS number`;
   const rows = group.some(({ reading }) => reading === "values")
     ? `SELECT source_ip, number FROM (${source}) AS row
-        INNER JOIN (SELECT value, ${number} FROM (${values})) AS matched ON row.value = matched.value`
+        INNER JOIN (SELECT value, ${number} FROM (${distinctValues(first)})) AS matched ON row.value = matched.value`
     : `SELECT source_ip, ${number} FROM (${source})`;
-  return `SELECT number, ${ADDRESSES} FROM (${rows}) GROUP BY number`;
+  return `SELECT number, ${BITMAP} AS addresses FROM (${rows}) GROUP BY number`;
 }
