@@ -23,7 +23,7 @@ const TIMES_LUCENE = 0.5;
 const STATS_LIMIT_MS = 800;
 const LISTED_PER_SECOND = 150_000;
 const NOTES = [
-  `Count and the first ${ROWS} rows, ours in the short form and as a caller waits for them; Lucene's time is that inside its JVM.`,
+  `Count and the first ${ROWS} rows, ours in the short form and as a caller waits for them; Lucene's time is that inside its JVM, for its own count and the first rows in the order of the addresses, which is that of its documents.`,
   "Lucene's index and DuckDB's tables are built once and are stale from then on: they have one row or document an address. Ours shows an observation seconds after it was stored, and is exact for late, repeated and removed ones.",
 ];
 
