@@ -25,11 +25,13 @@ export const STATS_COST = 2;
 export const FIRST_SEEN_COST = 4;
 
 const DAYS_OF_OBSERVATIONS_PER_COST = 15;
+const CONDITIONS_PER_COST = 20;
 const MAX_TIMESERIES_COST = 9;
 
-/** Reads some columns of all observations of some days. */
-export function timeseriesCost(days: number): number {
-  return Math.min(MAX_TIMESERIES_COST, 3 + Math.ceil(days / DAYS_OF_OBSERVATIONS_PER_COST));
+/** Reads some columns of all observations of some days, and compares each of them with every condition. */
+export function timeseriesCost({ days, conditions }: { days: number; conditions: number }): number {
+  const more = Math.ceil(days / DAYS_OF_OBSERVATIONS_PER_COST) + Math.floor(conditions / CONDITIONS_PER_COST);
+  return Math.min(MAX_TIMESERIES_COST, 3 + more);
 }
 
 /** Reads one row. */

@@ -57,14 +57,17 @@ const DEFAULT_BUDGET_BYTES = 32 * 1024 * 1024;
 const mayHaveBody = (method: string) => method !== "GET" && method !== "HEAD";
 
 /**
- * Limits the bodies of all routes without limits of their own. A sender is a client address, whatever its key: keys are
- * checked only later, and each invented one would get a share.
+ * The sender of a request whose key is not checked yet: its client address, as each invented key would get a share.
  */
+export const senderNetwork = (request: FastifyRequest): string =>
+  clientNetwork(request.ip, request.socket.remoteAddress);
+
+/** Limits the bodies of all routes without limits of their own. */
 export function limitDefaultBodies(app: FastifyInstance): void {
   app.decorateRequest("reservation", undefined);
   limitBodies(app, {
     budget: memoryBudget(DEFAULT_BUDGET_BYTES),
-    senderOf: (request) => clientNetwork(request.ip, request.socket.remoteAddress),
+    senderOf: senderNetwork,
     busyMessage: "Too many request bodies at once: send the request again in a few seconds",
     appliesTo: ({ method, routeOptions }) => mayHaveBody(method) && routeOptions.config.hasOwnBodyLimits !== true,
   });

@@ -2,8 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { callerOf } from "@noisefloor/http/limits/caller.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
+import { limitBodies, senderNetwork } from "@noisefloor/http/requests/request-bodies.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { streamContexts } from "../address/read-contexts.ts";
@@ -23,10 +26,18 @@ export type AnalyzeDeps = LookupDeps & {
   readonly countLookups: CountLookups;
 };
 
+/** Of texts under way, apart from other bodies. Little of it is in memory: addresses are found while a text arrives. */
+const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
+
 export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
   const kept = keepAnalyses(deps.now);
   // In a scope of its own: elsewhere a body is JSON, whatever its type.
   app.register(async (scope) => {
+    limitBodies(scope, {
+      budget: memoryBudget(MAX_UPLOAD_BYTES),
+      senderOf: senderNetwork,
+      busyMessage: "Too many texts are uploaded at once: send it again in a few seconds",
+    });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
       readUpload(payload, request.headers),
@@ -44,16 +55,16 @@ export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
           ),
         );
         const analysis = { uuid: randomUUID(), state: "completed" as const, ...details };
-        kept.add(analysis, caller.workspaceId);
+        kept.add(analysis, callerOf(request));
         return analysis;
       },
-      { preParsing: rejectUnread(app, deps.authenticate) },
+      { preParsing: rejectUnread(app, deps.authenticate), config: { hasOwnBodyLimits: true } },
     );
   });
 
   registerOperation(app, getTextAnalysis, async (request) => {
-    const { workspaceId } = deps.authenticate(request);
-    const analysis = kept.get(readPath(request.params.uuid, ANALYSIS), workspaceId);
+    deps.authenticate(request);
+    const analysis = kept.get(readPath(request.params.uuid, ANALYSIS), callerOf(request));
     if (analysis === undefined) throw new HttpError(404, "Analysis not found");
     return analysis;
   });

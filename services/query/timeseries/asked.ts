@@ -52,6 +52,8 @@ export type AskedTimeseries = {
   readonly isEmpty: boolean;
   /** How many days of observations are read. */
   readonly days: number;
+  /** How many conditions each of them is compared with. */
+  readonly conditions: number;
   readonly search: BucketSearch;
   readonly params: { readonly [Name in "from" | "end" | "start" | "width"]: number } & {
     readonly scopes: AskedQuery["scopes"];
@@ -86,6 +88,7 @@ export async function readTimeseries(
     buckets: tile(window, widthHours),
     isEmpty,
     days: isEmpty ? 0 : (end - from) / DAY_MS,
+    conditions: conditions.columns.length,
     search: { conditions, candidates, scopes: context.scopes },
     params: { ...values.params, scopes, from, end, start: window.start / 1_000, width },
   };

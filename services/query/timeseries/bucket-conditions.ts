@@ -1,4 +1,5 @@
 import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
+import { mergeTexts } from "../search-sets/merge-texts.ts";
 import { readSetsSql } from "../search-sets/read-sets.ts";
 import { type SetContext, type SetSource, setSource } from "../search-sets/set-sql.ts";
 import { textSql } from "../search-sets/text-sql.ts";
@@ -31,7 +32,7 @@ export function compileForBuckets(query: SetQuery, context: SetContext): BucketC
     if (set.type === "listed") return `has(lists, ${listed.push(setSource(set, context)) - 1})`;
     return `set${columns.push(`${columnSql(set, context)} AS set${columns.length}`) - 1}`;
   };
-  const matches = toSql(query, conditionOf);
+  const matches = toSql(mergeTexts(query), conditionOf);
   return { matches, columns, listed: listed.length === 0 ? undefined : listedSql(listed) };
 }
 

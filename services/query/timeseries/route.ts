@@ -17,7 +17,7 @@ const HOURS = { hour: 1, day: 24 } as const;
 export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void {
   registerOperation(app, timeseriesStats, async (request, _reply, { signal }) => {
     const series = await readTimeseries(request, HOURS[readParameter(request.query, INTERVAL)], deps);
-    const cost = timeseriesCost(series.days);
+    const cost = timeseriesCost(series);
     const rows = series.isEmpty
       ? []
       : await app.admission.run(request, cost, signal, () =>
@@ -37,7 +37,7 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
     const series = await readTimeseries(request, HOURS.hour, deps);
     const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
     const { signal } = deadline;
-    const cost = timeseriesCost(series.days);
+    const cost = timeseriesCost(series);
     const pairs = series.isEmpty
       ? []
       : await app.admission.run(request, cost, signal, () =>

@@ -1,3 +1,5 @@
+import { EventEmitter, once } from "node:events";
+import { Readable } from "node:stream";
 import { ipv4ToNumber, isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -189,4 +191,42 @@ test.each([
   });
   expect(status).toBe(200);
   expect(turn).toBeLessThan(1_000);
+});
+
+test("texts that are still arriving take nothing of the memory for other bodies", async () => {
+  const signals = new EventEmitter().setMaxListeners(20);
+  const released = once(signals, "release");
+  const MIB = 1024 * 1024;
+  // Half of what is left each time would leave nothing of a budget of 32 MiB.
+  const sizes = [10, 10, 5, 3, 2, 1, 0.5, 0.25].map((mib) => mib * MIB - 1_000);
+  const uploads = sizes.map((bytes, index) => {
+    const arrived = once(signals, `arrived ${index}`);
+    async function* form() {
+      yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"\r\n\r\n');
+      for (let sent = 0; sent < bytes; sent += MIB) yield Buffer.alloc(Math.min(MIB, bytes - sent), "no address\n");
+      signals.emit(`arrived ${index}`);
+      await released;
+      yield Buffer.from("\r\n--b--\r\n");
+    }
+    const answered = world.app.inject({
+      method: "POST",
+      url: "/v2/analyze/upload",
+      remoteAddress: `100.64.1.${index}`,
+      headers: { "content-type": "multipart/form-data; boundary=b" },
+      payload: Readable.from(form()),
+    });
+    return { arrived: Promise.race([arrived, answered]), answered };
+  });
+  await Promise.all(uploads.map(({ arrived }) => arrived));
+  const ips = Array.from({ length: 9_000 }, (_, index) => `46.0.${index >> 8}.${index & 255}`);
+  const bulk = await world.app.inject({
+    method: "POST",
+    url: "/v3/ip?quick=true",
+    remoteAddress: "100.64.2.1",
+    headers: { key: await world.addCaller("unlimited") },
+    payload: { ips },
+  });
+  signals.emit("release");
+  expect(bulk.statusCode).toBe(200);
+  for (const { answered } of uploads) expect((await answered).statusCode).toBe(200);
 });
