@@ -1,4 +1,5 @@
 import { formatCsvLine } from "../text/csv.ts";
+import { formatTimestamp } from "../time/window.ts";
 
 /** An address as lists have it. Times are RFC 3339 in UTC; texts that are not known are empty. */
 export type ListedAddress = {
@@ -15,6 +16,27 @@ export type ListedAddress = {
   /** A two-letter code of ISO 3166. */
   readonly country: string;
 };
+
+/** The same as it is stored: times in milliseconds since 1970 UTC, undefined for not known; the network 0 is none. */
+export type StoredAddress = Omit<ListedAddress, "first_seen" | "last_seen" | "asn"> & {
+  readonly firstSeen: number | undefined;
+  readonly lastSeen: number | undefined;
+  readonly asn: number;
+};
+
+/** Its members, in this order, are those of lists in JSON, too. */
+export function listStored({ firstSeen, lastSeen, asn, ...stored }: StoredAddress): ListedAddress {
+  return {
+    ip: stored.ip,
+    first_seen: firstSeen === undefined ? "" : formatTimestamp(firstSeen),
+    last_seen: lastSeen === undefined ? "" : formatTimestamp(lastSeen),
+    classification: stored.classification,
+    tags: stored.tags,
+    asn: asn === 0 ? "" : `AS${asn}`,
+    organization: stored.organization,
+    country: stored.country,
+  };
+}
 
 export const CSV_COLUMNS = [
   "ip",
@@ -55,7 +77,7 @@ export type SearchedRow = {
   };
 };
 
-export function toListed({ ip, internet_scanner_intelligence: scanner }: SearchedRow): ListedAddress {
+export function listSearched({ ip, internet_scanner_intelligence: scanner }: SearchedRow): ListedAddress {
   const { classification = "", first_seen = "", last_seen_timestamp: last = "", tags = [], metadata } = scanner;
   return {
     ip,

@@ -1,6 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { CSV_HEADER, type ListedAddress, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
-import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { CSV_HEADER, type ListedAddress, listStored, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
 import { type AddressContext, streamContexts } from "../address/read-contexts.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { AskedSearch } from "./asked.ts";
@@ -22,15 +21,15 @@ export async function* csvLines(
 }
 
 function toListed(ip: string, { noise, details }: AddressContext, catalogue: TagCatalogue): ListedAddress {
-  return {
+  return listStored({
     ip,
     // Without details, its observations have expired since the search.
-    first_seen: noise === undefined ? "" : formatTimestamp(details?.first_seen ?? noise.lastSeen),
-    last_seen: noise === undefined ? "" : formatTimestamp(noise.lastSeen),
+    firstSeen: noise === undefined ? undefined : (details?.first_seen ?? noise.lastSeen),
+    lastSeen: noise?.lastSeen,
     classification: noise?.classification ?? "",
     tags: (noise?.tagIds ?? []).flatMap((id) => catalogue.byId(id)?.slug ?? []).sort(),
-    asn: details === undefined || details.asn === 0 ? "" : `AS${details.asn}`,
+    asn: details?.asn ?? 0,
     organization: details?.organization ?? "",
     country: details?.country ?? "",
-  };
+  });
 }

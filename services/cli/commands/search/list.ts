@@ -1,4 +1,4 @@
-import { CSV_COLUMNS, toCsvFields, toListed } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_COLUMNS, listSearched, toCsvFields } from "@noisefloor/domain/search/listed-address.ts";
 import { formatCsvFields } from "@noisefloor/domain/text/csv.ts";
 import { z } from "zod";
 import type { CommandContext } from "../../framework/command.ts";
@@ -44,7 +44,7 @@ function formatFound({ listed, matching }: Listed): string {
 }
 
 function toTableRow(row: Row) {
-  const { ip, classification, tags, country, organization } = toListed(row);
+  const { ip, classification, tags, country, organization } = listSearched(row);
   return {
     address: ip,
     ...{ classification, last_seen: row.internet_scanner_intelligence.last_seen_timestamp.slice(0, 16) },
@@ -75,7 +75,7 @@ export async function listAsCsv(search: Search, context: CommandContext): Promis
     print(formatCsvFields(isTerminal ? fields.map(printable) : fields));
   printFields(CSV_COLUMNS);
   const printAll = (rows: readonly Row[]) => {
-    for (const row of rows) printFields(toCsvFields(toListed(row)));
+    for (const row of rows) printFields(toCsvFields(listSearched(row)));
   };
   const { matching } = await readPages(search, METADATA_PATH, rowSchema, printAll, context);
   if (matching === 0) await warnOfNothing(search, context);

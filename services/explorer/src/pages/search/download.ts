@@ -1,4 +1,4 @@
-import { CSV_HEADER, toCsvRow, toListed } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_HEADER, listSearched, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
 import type { SearchPage } from "../../api/operations.ts";
 import { saveFile } from "../../shell/save-file.ts";
 
@@ -23,7 +23,7 @@ export async function downloadMatches(
   let scroll = "";
   do {
     const { data, request_metadata: page } = await readPage(scroll, PAGE_SIZE);
-    for (const row of data) lines.push(format === "CSV" ? toCsvRow(toListed(row)) : `${JSON.stringify(row)}\n`);
+    for (const row of data) lines.push(format === "CSV" ? toCsvRow(listSearched(row)) : `${JSON.stringify(row)}\n`);
     saved += data.length;
     onProgress(saved, page.count);
     scroll = page.scroll;
