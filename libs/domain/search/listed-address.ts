@@ -18,7 +18,7 @@ export type ListedAddress = {
 };
 
 /** The same as it is stored: times in milliseconds since 1970 UTC, undefined for not known; the network 0 is none. */
-export type StoredAddress = Omit<ListedAddress, "first_seen" | "last_seen" | "asn"> & {
+type StoredAddress = Omit<ListedAddress, "first_seen" | "last_seen" | "asn"> & {
   readonly firstSeen: number | undefined;
   readonly lastSeen: number | undefined;
   readonly asn: number;

@@ -20,7 +20,7 @@ import { ANALYSIS, analyzeText, getTextAnalysis } from "./operations.ts";
 import { NO_FILE, readUpload, UploadedAddresses } from "./read-upload.ts";
 import { summarize } from "./summarize.ts";
 
-export type AnalyzeDeps = LookupDeps & {
+type AnalyzeDeps = LookupDeps & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
   readonly countLookups: CountLookups;

@@ -2,10 +2,10 @@ import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
 
 /** Fields of the table `address_values`, but for ports. Countries are codes. */
-export type ValueField = "path" | "user_agent" | "host" | "ja3" | "ja4" | "hassh" | "rdns" | "country";
+type ValueField = "path" | "user_agent" | "host" | "ja3" | "ja4" | "hassh" | "rdns" | "country";
 
 /** Fields of few values each, which are read from the observations. */
-export type ObservedField = "method" | "region" | "city" | "sensor";
+type ObservedField = "method" | "region" | "city" | "sensor";
 
 /**
  * Addresses that one SELECT finds: of the caller's scopes, since the time from which a search counts. Numbers are

@@ -4,7 +4,7 @@ import { mergeTexts } from "./merge-texts.ts";
 import { readBitmapsSql } from "./read-sets.ts";
 import { setSource } from "./set-sql.ts";
 
-export type CompileOptions = {
+type CompileOptions = {
   readonly scopes: number;
   readonly isOwnSensorsOnly: boolean;
   /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */

@@ -8,7 +8,7 @@ import { paramsOf, searchPage } from "./queries.ts";
 import { digestOf, readScroll, writeScroll } from "./scroll.ts";
 
 /** A page of the addresses that match a search. */
-export type SearchedPage = {
+type SearchedPage = {
   readonly asked: AskedSearch;
   readonly ips: readonly string[];
   /** How many match on all pages. */
