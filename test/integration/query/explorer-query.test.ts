@@ -80,6 +80,35 @@ test("the box completes fields, values and tags with the keyboard alone, and Esc
   expect(faults).toEqual([]);
 });
 
+test("the box of every page completes, too, and suggests nothing for an address or a pasted list", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/tags");
+  const box = page.getByLabel("Address, network, tag, CVE or query");
+  const options = page.locator("header").getByRole("option");
+  await box.pressSequentially("tags:sc");
+  await options.filter({ hasText: "scanner" }).waitFor();
+  await box.press("ArrowDown");
+  await expectAccessible(ours, "completion in the header");
+  await box.press("Tab");
+  expect(await box.inputValue()).toBe("tags:scanner ");
+  await box.pressSequentially("countr");
+  await options.first().waitFor();
+  await box.press("Escape");
+  await box.pressSequentially("y:DE");
+  await box.press("Enter");
+  await page.locator("[data-matches]", { hasText: `${count(CROWD + 1)} addresses match.` }).waitFor();
+  await settled();
+  expect(new URL(page.url()).searchParams.get("query")).toBe("tags:scanner country:DE");
+  expect(await options.count()).toBe(0);
+  for (const text of ["45.0.0.1", "45.0.0.1\ntags:sc"]) {
+    await box.fill(text);
+    expect([text, await options.count()]).toEqual([text, 0]);
+  }
+  await box.press("ArrowUp");
+  expect(await options.count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
 test("an error of a query stands at its place, and nothing is searched", async () => {
   const { page, faults, open } = ours;
   await open("/search?query=port%3A22%20clasification%3Amalicious");

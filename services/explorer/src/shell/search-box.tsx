@@ -1,5 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
+import { useCompletion } from "../search/completion/use-completion.tsx";
 import { parseSearch } from "../search/parse-search.ts";
 
 const MAX_ROWS = 6;
@@ -12,6 +13,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   const [message, setMessage] = useState("");
   const [rows, setRows] = useState(1);
   const id = useId();
+  const completion = useCompletion();
   const search = (event: SubmitEvent) => {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
@@ -19,6 +21,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
     setMessage("message" in result ? result.message : "");
     if (!("path" in result)) return;
     setRows(1);
+    completion.close();
     route(result.path);
     if (result.state !== undefined) history.replaceState(result.state, "");
   };
@@ -35,6 +38,8 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
     fit(event);
   };
   const submitOnEnter = (event: KeyboardEvent) => {
+    completion.onKeyDown(event);
+    if (event.defaultPrevented) return;
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     if (event.currentTarget instanceof HTMLTextAreaElement) event.currentTarget.form?.requestSubmit();
@@ -42,25 +47,29 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   return (
     <search class={isLarge ? "large" : ""}>
       <form onSubmit={search}>
-        <textarea
-          name="search"
-          rows={rows}
-          wrap="off"
-          enterkeyhint="search"
-          onInput={fit}
-          onPaste={pasteAtOnce}
-          onFocus={fit}
-          onKeyDown={submitOnEnter}
-          aria-label="Address, network, tag, CVE or query"
-          aria-keyshortcuts="/"
-          aria-describedby={message === "" ? undefined : id}
-          placeholder={
-            isLarge ? "192.175.48.6, ssh, CVE-2024-3094, port:23 country:DE" : "Address, network, tag or query"
-          }
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
-        />
+        <div class="combobox">
+          <textarea
+            {...completion.attributes}
+            name="search"
+            rows={rows}
+            wrap="off"
+            enterkeyhint="search"
+            onInput={(event) => {
+              fit(event);
+              completion.onInput(event);
+            }}
+            onPaste={pasteAtOnce}
+            onFocus={fit}
+            onKeyDown={submitOnEnter}
+            aria-label="Address, network, tag, CVE or query"
+            aria-keyshortcuts="/"
+            aria-describedby={message === "" ? undefined : id}
+            placeholder={
+              isLarge ? "192.175.48.6, ssh, CVE-2024-3094, port:23 country:DE" : "Address, network, tag or query"
+            }
+          />
+          {completion.list}
+        </div>
         <button type="submit">Search</button>
       </form>
       <p id={id} class="message" role="status">

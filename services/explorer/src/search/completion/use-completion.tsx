@@ -1,0 +1,105 @@
+import { complete, type Suggestion } from "@noisefloor/domain/query-language/completion/complete.ts";
+import { useId, useState } from "preact/hooks";
+import { Hostile } from "../../text/hostile.tsx";
+import { useKnownValues } from "./known-values.ts";
+
+type TextField = HTMLInputElement | HTMLTextAreaElement;
+/** What is written in a field, and where its cursor is. */
+type Written = { readonly field: TextField; readonly text: string; readonly cursor: number };
+
+/** Longer texts, and those of several lines, are pasted lists. */
+const MAX_QUERY_CHARACTERS = 2_000;
+
+const isTextField = (target: EventTarget | null): target is TextField =>
+  target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+
+/**
+ * Suggests fields and values of the search language while a reader types into a field: the arrow keys choose, Enter or
+ * Tab takes what is chosen and prevents the event's default, Escape closes the list. The field is an uncontrolled one.
+ */
+export function useCompletion() {
+  const id = useId();
+  const [written, setWritten] = useState<Written>();
+  const [chosen, setChosen] = useState(-1);
+  const { text, cursor } = written ?? { text: "", cursor: 0 };
+  const known = useKnownValues(text, cursor);
+  const { from, to, suggestions } = complete(text, cursor, known);
+  const isShown = suggestions.length > 0;
+  const active = suggestions[chosen];
+
+  const close = () => {
+    setWritten(undefined);
+    setChosen(-1);
+  };
+  const openFor = (field: TextField) => {
+    const { value, selectionStart } = field;
+    const isQuery = value.length <= MAX_QUERY_CHARACTERS && !value.includes("\n");
+    setWritten(isQuery ? { field, text: value, cursor: selectionStart ?? value.length } : undefined);
+    setChosen(-1);
+  };
+  const onInput = ({ currentTarget }: { readonly currentTarget: EventTarget | null }) => {
+    if (isTextField(currentTarget)) openFor(currentTarget);
+  };
+  const take = ({ text: taken }: Suggestion) => {
+    if (written === undefined) return;
+    const { field } = written;
+    const isField = taken.endsWith(":");
+    field.setRangeText(`${taken}${isField || to < text.length ? "" : " "}`, from, to, "end");
+    if (isField) openFor(field);
+    else close();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { currentTarget: field } = event;
+    if (event.isComposing || !isTextField(field)) return;
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0 && isShown) {
+      event.preventDefault();
+      // One position more than suggestions: none is chosen there.
+      const positions = suggestions.length + 1;
+      setChosen((now) => ((now + 1 + step + positions) % positions) - 1);
+    } else if (step !== 0 && !field.value.includes("\n")) {
+      event.preventDefault();
+      openFor(field);
+    } else if (event.key === "Escape" && isShown) {
+      event.preventDefault();
+      close();
+    } else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && active !== undefined) {
+      event.preventDefault();
+      take(active);
+    }
+  };
+  const list = (
+    <div id={`${id}-list`} role="listbox" aria-label="Suggestions" hidden={!isShown}>
+      {suggestions.map((one, index) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the keys go to the field, which keeps the focus
+        <div
+          key={one.text}
+          id={`${id}-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === chosen}
+          // Before the field loses the focus, which closes the list.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => take(one)}
+        >
+          <code>
+            <Hostile text={one.text} />
+          </code>{" "}
+          <span class="faint">
+            <Hostile text={one.meaning} />
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+  const attributes = {
+    "aria-autocomplete": "list",
+    "aria-controls": `${id}-list`,
+    "aria-activedescendant": active === undefined ? undefined : `${id}-${chosen}`,
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: false,
+    onBlur: close,
+  } as const;
+  return { isShown, attributes, onInput, onKeyDown, close, list };
+}
