@@ -47,3 +47,14 @@ export const SENSORS_COST = 1;
 export function activityCost({ days, buckets, includeIps }: { days: number; buckets: number; includeIps: boolean }) {
   return 2 + Math.ceil(days / DAYS_PER_COST) + (includeIps ? Math.ceil(buckets / LISTED_BUCKETS_PER_COST) : 0);
 }
+
+const ADDRESSES_PER_FEED_COST = { addresses: 250_000, items: 10_000, objects: 10_000 } as const;
+const MAX_FEED_COST = 4;
+
+/**
+ * Writes a body of a feed: the addresses are in memory, items and objects are read. Small ones are free, so that
+ * consumers that ask for changes do not wait in the queue.
+ */
+export function feedBodyCost(addresses: number, reads: keyof typeof ADDRESSES_PER_FEED_COST): number {
+  return Math.min(MAX_FEED_COST, Math.round(addresses / ADDRESSES_PER_FEED_COST[reads]));
+}

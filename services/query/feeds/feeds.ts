@@ -8,6 +8,7 @@ import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import { callerWithLimits } from "../auth.ts";
+import { limitConcurrency } from "./concurrency.ts";
 import { createGuard, type FindGuard } from "./guard/guard.ts";
 import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts";
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "./lists/refresh.ts";
@@ -48,7 +49,10 @@ export type Feeds = {
    * @returns undefined when there is none yet.
    */
   stateOf(feed: Feed, signal: AbortSignal): Promise<FeedState | undefined>;
-  /** Refreshes a feed unless its list is as new as its definition. Calls at the same time share a refresh. */
+  /**
+   * Refreshes a feed unless its list is as new as its definition. Calls at the same time share a refresh. Few feeds are
+   * refreshed at the same time: the others wait.
+   */
   refresh(feed: Feed, maxAgeMs?: number): Promise<FeedState>;
   stop(): Promise<void>;
 };
@@ -67,7 +71,9 @@ const REFRESH_AFTER_MS = 45_000;
 const KEPT_AFTER_READ_MS = 15 * 60_000;
 /** For how long a feed rests whose refresh failed, at most. */
 const MAX_REST_MS = 5 * 60_000;
-/** How many feeds are refreshed at the same time. */
+/** How many feeds are refreshed at the same time, those that a request waits for included. */
+const MAX_REFRESHES = 4;
+/** How many of them nobody waits for. */
 const LANES = 2;
 /** How long a refresh lets queries of callers go first. */
 const MAX_YIELD_MS = 5_000;
@@ -99,7 +105,9 @@ export function openFeeds(options: FeedsOptions): Feeds {
     const guard = feed.isGuarded ? guardOf(feed.workspaceId) : undefined;
     return { caller: withLimits(caller), guard, basis: basisOf(feed) };
   };
+  const inTurn = limitConcurrency(MAX_REFRESHES);
   const start = async (feed: Feed, maxAgeMs: number): Promise<FeedState> => {
+    stopping.signal.throwIfAborted();
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(options.maxSeconds * 1_000)]);
     const owner = ownerOf(feed);
     const begin = performance.now();
@@ -122,7 +130,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
     const key = `${feed.id} ${basisOf(feed)}`;
     const known = running.get(key);
     if (known !== undefined) return known;
-    const started = start(feed, maxAgeMs).finally(() => running.delete(key));
+    const started = inTurn(() => start(feed, maxAgeMs)).finally(() => running.delete(key));
     running.set(key, started);
     return started;
   };

@@ -1,18 +1,21 @@
 import { createHash } from "node:crypto";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 
 /** A body that a form wrote, for all who ask for it. */
 export type RenderedBody = {
   readonly pieces: readonly Buffer[];
+  /** Of all pieces together. */
+  readonly bytes: number;
   /** Hexadecimal digits: the same exactly as long as the bytes are. */
   readonly digest: string;
 };
 
 export type RenderedBodies = {
   /**
-   * The body with this key, written when it is not kept. Calls at the same time share it.
+   * The body with this key, written when it is not kept. Calls at the same time share it, and its error.
    * @param maxAgeMs for how long it may be kept; left out, as long as there is memory.
    */
-  get(key: string, write: () => Chunks, maxAgeMs?: number): Promise<RenderedBody>;
+  get(key: string, write: () => Promise<RenderedBody>, maxAgeMs?: number): Promise<RenderedBody>;
 };
 
 type Chunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
@@ -22,6 +25,8 @@ const MAX_BYTES = 128 * 1024 * 1024;
 /** Of the memory, for one body. */
 const MAX_SHARE = 0.25;
 const PIECE_BYTES = 64 * 1024;
+/** They take some milliseconds. */
+const PIECES_BEFORE_YIELD = 4;
 
 /** Keeps written bodies within a memory limit, those that were asked for last; a large one only while it is written. */
 export function keepRenderedBodies(maxBytes = MAX_BYTES): RenderedBodies {
@@ -48,15 +53,14 @@ export function keepRenderedBodies(maxBytes = MAX_BYTES): RenderedBodies {
         return known.body;
       }
       if (known !== undefined) remove(key, known);
-      const entry: Entry = { body: render(write()), until: performance.now() + maxAgeMs, bytes: 0 };
+      const entry: Entry = { body: write(), until: performance.now() + maxAgeMs, bytes: 0 };
       entries.set(key, entry);
       try {
         const body = await entry.body;
-        const size = body.pieces.reduce((sum, { length }) => sum + length, 0);
         // A large one would evict all others.
-        if (size > maxBytes * MAX_SHARE) remove(key, entry);
+        if (body.bytes > maxBytes * MAX_SHARE) remove(key, entry);
         else if (entries.get(key) === entry) {
-          entry.bytes = size;
+          entry.bytes = body.bytes;
           bytes += entry.bytes;
           evict();
         }
@@ -69,26 +73,32 @@ export function keepRenderedBodies(maxBytes = MAX_BYTES): RenderedBodies {
   };
 }
 
-async function render(chunks: Chunks): Promise<RenderedBody> {
+/** @param grow called with the bytes of each piece before it is kept: its error ends the body. */
+export async function renderBody(chunks: Chunks, grow: (bytes: number) => void): Promise<RenderedBody> {
   const hash = createHash("sha256");
   const pieces: Buffer[] = [];
   let gathered: Buffer[] = [];
   let length = 0;
+  let bytes = 0;
   const flush = () => {
     if (length === 0) return;
+    grow(length);
     const piece = Buffer.concat(gathered, length);
     hash.update(piece);
     pieces.push(piece);
+    bytes += length;
     gathered = [];
     length = 0;
   };
   for await (const chunk of chunks) {
-    const bytes =
+    const part =
       typeof chunk === "string" ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    gathered.push(bytes);
-    length += bytes.length;
-    if (length >= PIECE_BYTES) flush();
+    gathered.push(part);
+    length += part.length;
+    if (length < PIECE_BYTES) continue;
+    flush();
+    if (pieces.length % PIECES_BEFORE_YIELD === 0) await yieldToEventLoop();
   }
   flush();
-  return { pieces, digest: hash.digest("hex").slice(0, 32) };
+  return { pieces, bytes, digest: hash.digest("hex").slice(0, 32) };
 }

@@ -2,14 +2,12 @@ import { readAllObjects, readNewestVersion } from "@noisefloor/clickhouse/feeds/
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
-import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
-import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { feedBodyCost } from "../../costs.ts";
 import type { FeedObjects } from "../feed-content.ts";
 import { toFeedObject } from "../objects/feed-objects.ts";
-import { keepRenderedBodies } from "../rendered.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
 import { DISABLED, NOT_PREPARED, preparedState } from "../routes/prepared-state.ts";
 import { readableFeed, readerOf } from "../routes/readers.ts";
@@ -52,8 +50,7 @@ const getMispFile = defineOperation({
 });
 
 export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
-  const { feeds, client, publicUrl } = deps;
-  const bodies = keepRenderedBodies();
+  const { feeds, bodies, client, publicUrl } = deps;
 
   async function* allObjects(feedId: string): FeedObjects {
     for await (const objects of readAllObjects(client, feedId)) {
@@ -77,13 +74,14 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
       // Before the first object the event is a second older than its list, so that the first object makes it newer.
       const changedAt = newest.count === 0 ? list.revisedAt - 1_000 : newest.modifiedAt;
       const content: EventContent = { feed, changedAt, objects: () => allObjects(feed.id) };
-      const body = await bodies.get([feed.id, changedAt, file].join(" "), () => write(content));
+      const key = [feed.id, changedAt, file].join(" ");
+      const cost = feedBodyCost(newest.count, "objects");
+      const body = await bodies.get(request, { key, write: () => write(content), cost });
       const { modifiedAt } = newest;
       newest = await readNewestVersion(client, feed.id);
       // Another process may have stored versions while the body was written: then it is of both states.
       if (newest.modifiedAt !== modifiedAt) continue;
-      if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
-      return new MediaBody(type, body.pieces);
+      return bodies.send(request, reply, type, body);
     }
     throw new HttpError(503, NOT_PREPARED);
   });

@@ -3,6 +3,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { Authenticate } from "../../auth.ts";
+import type { FeedBodies } from "../bodies.ts";
 import type { Feeds } from "../feeds.ts";
 import type { SyncObjects } from "../objects/sync-objects.ts";
 import type { ReaderDeps } from "./readers.ts";
@@ -16,6 +17,7 @@ export type FeedRouteDeps = LookupDeps &
     /** Of a user who may write the tables of feeds. */
     readonly client: ClickHouseClient;
     readonly syncObjects: SyncObjects;
+    readonly bodies: FeedBodies;
     readonly authenticate: Authenticate;
     /** The base of links in responses, without a trailing slash. */
     readonly publicUrl: string;

@@ -2,11 +2,10 @@ import { readFirstTime } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
-import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
-import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { feedBodyCost } from "../../costs.ts";
 import { formatCursor, parseCursor } from "../cursor.ts";
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../forms/form.ts";
@@ -15,7 +14,6 @@ import { readItems } from "../lists/items.ts";
 import type { FeedState } from "../lists/lists.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import { changedObjects, objectsOfList } from "../objects/feed-objects.ts";
-import { keepRenderedBodies } from "../rendered.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { NOT_PREPARED, preparedState } from "./prepared-state.ts";
 import { readableFeed, readerOf } from "./readers.ts";
@@ -87,8 +85,7 @@ export const getFeedList = defineOperation({
 const MAX_ITEMS_AGE_MS = 60_000;
 
 export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): void {
-  const { feeds } = deps;
-  const bodies = keepRenderedBodies();
+  const { feeds, bodies } = deps;
 
   registerOperation(app, getFeedList, async (request, reply, { signal }) => {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
@@ -106,13 +103,13 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const head = headOf(feed, state);
     const content = [feed.id, feed.updatedAt, head.cursor, head.truncated];
     const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
-    const write = await contentOf(state, asked, since ?? "", head, writer);
-    const body = await bodies.get(key, write, form.reads === "addresses" ? undefined : MAX_ITEMS_AGE_MS);
+    const { write, addresses } = await contentOf(state, asked, since ?? "", head, writer);
+    const cost = feedBodyCost(addresses, form.reads);
+    const maxAgeMs = form.reads === "addresses" ? undefined : MAX_ITEMS_AGE_MS;
+    const body = await bodies.get(request, { key, write, cost, maxAgeMs });
     reply.header("feed-cursor", head.cursor);
     if (head.truncated) reply.header("feed-truncated", "true");
-    if (hasRevision(request, reply, body.digest)) return NOT_MODIFIED;
-    // All who read it while it is kept share its memory.
-    return new MediaBody(form.contentType, body.pieces);
+    return bodies.send(request, reply, form.contentType, body);
   });
 
   const contentOf = async (
@@ -127,7 +124,8 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     if (asked === undefined) {
       const { addresses } = state;
       const objects = () => objectsOfList(feed.id, addresses, deps);
-      return () => writer.writeList({ feed, addresses, items: itemsOf(addresses), objects });
+      const write = () => writer.writeList({ feed, addresses, items: itemsOf(addresses), objects });
+      return { write, addresses: addresses.length };
     }
     const changes = await feeds.lists.changesSince(state, asked);
     if (changes === undefined) throw new HttpError(410, TOO_OLD);
@@ -135,7 +133,9 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
       const madeAt = await readFirstTime(deps.client, feed.id, asked);
       yield* changedObjects(feed.id, state.addresses, changes, madeAt ?? 0, deps);
     };
-    return () => writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added), objects }) ?? [];
+    const write = () =>
+      writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added), objects }) ?? [];
+    return { write, addresses: changes.added.length + changes.removed.length };
   };
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { openFeedBodies } from "../bodies.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
@@ -23,7 +24,7 @@ export const FEED_OPERATIONS = [
 /** The first objects of a feed of a million addresses take longer than a request may. */
 const MAX_SYNC_MS = 15 * 60_000;
 
-export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects">): void {
+export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "syncObjects" | "bodies">): void {
   const { client, feeds, now } = options;
   const stopping = new AbortController();
   app.addHook("onClose", async () => stopping.abort());
@@ -35,7 +36,7 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
     now,
     stopping: stopping.signal,
   });
-  const deps = { ...options, syncObjects };
+  const deps = { ...options, syncObjects, bodies: openFeedBodies(app) };
   registerDefinitions(app, deps);
   registerIprepCategories(app, deps);
   registerFeedList(app, deps);
