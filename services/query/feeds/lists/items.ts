@@ -2,26 +2,30 @@ import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type LookupDeps, lookUpMany } from "../../address/store-lookup.ts";
+import { inOrder } from "../../in-order.ts";
 import type { FeedItem } from "../feed-content.ts";
 import { feedItems } from "./queries.ts";
 
 /** How many addresses of a form are read and written together. */
 const ADDRESSES_PER_QUERY = 5_000;
+/** The store reads the next ones while a block is written. */
+const BLOCKS_AT_ONCE = 2;
 
 /**
  * Reads what forms say of addresses, in blocks in their order. Every address has an item, also one whose observations
  * have left the store since the list was made.
  * @param asOf milliseconds since 1970 UTC: when an address of which nothing is stored was last known to be seen.
  */
-export async function* readItems(
+export function readItems(
   addresses: Uint32Array,
   asOf: number,
   deps: LookupDeps,
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem[]> {
   const since = retentionStart(deps.now(), deps.retentionDays());
-  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_QUERY) {
+  const readBlock = async (block: number): Promise<FeedItem[]> => {
     signal.throwIfAborted();
+    const start = block * ADDRESSES_PER_QUERY;
     const part = Array.from(addresses.subarray(start, start + ADDRESSES_PER_QUERY));
     const ips = part.map(numberToIpv4);
     const [records, rows] = await Promise.all([
@@ -29,7 +33,7 @@ export async function* readItems(
       deps.read(feedItems, { ips, scopes: [GLOBAL_SCOPE], since }, signal),
     ]);
     const rowOf = new Map(rows.map((row) => [row.address, row]));
-    yield part.map((address, index): FeedItem => {
+    return part.map((address, index): FeedItem => {
       const ip = ips[index] ?? "";
       const noise = records.get(ip)?.noise;
       const row = rowOf.get(address);
@@ -44,5 +48,7 @@ export async function* readItems(
         country: row?.country ?? "",
       };
     });
-  }
+  };
+  const blocks = Array.from({ length: Math.ceil(addresses.length / ADDRESSES_PER_QUERY) }, (_, block) => block);
+  return inOrder(blocks, BLOCKS_AT_ONCE, readBlock);
 }
