@@ -1,4 +1,6 @@
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
+import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { readyMadeNames } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { z } from "zod";
 import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
@@ -53,16 +55,10 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
 /** What a workspace has made for others to read: another one with its id must not find it. */
 const FEED_TABLES = ["feed_tokens", "feeds", "guard_networks"];
 
-/** What feeds and their tokens have told: tables without a workspace, by the ids of what wrote them. */
-const TOLD_TABLES = [
-  { table: "feed_objects", idColumn: "feed_id", type: "UUID", owners: "feeds" },
-  { table: "feed_refreshes", idColumn: "feed_id", type: "UUID", owners: "feeds" },
-  { table: "feed_streams", idColumn: "token_id", type: "String", owners: "feed_tokens" },
-] as const;
-
 const ownedFeeds = defineQuery({
   name: "owned-feeds",
-  sql: "SELECT DISTINCT toString(feed_id) AS id FROM feeds WHERE workspace_id = {workspaceId:String}",
+  sql: `SELECT toString(feed_id) AS id FROM feeds WHERE workspace_id = {workspaceId:String}
+    UNION DISTINCT SELECT toString(feed_id) FROM feed_tokens WHERE workspace_id = {workspaceId:String}`,
   params: z.object({ workspaceId: z.string() }),
   row: z.object({ id: z.string() }),
 });
@@ -72,15 +68,31 @@ const ownedTokens = defineQuery({
   params: z.object({ workspaceId: z.string() }),
   row: z.object({ id: z.string() }),
 });
+const knownSlugs = defineQuery({
+  name: "known-tag-slugs",
+  sql: "SELECT DISTINCT slug FROM tags",
+  params: z.object({}),
+  row: z.object({ slug: z.string() }),
+});
+
+/** Ready-made feeds included: no row says whose these are, but their ids are made of workspace and name. */
+async function readFeedIds(client: ClickHouseClient, workspaceId: string): Promise<string[]> {
+  const made = await run(client, ownedFeeds, { workspaceId });
+  const slugs = (await run(client, knownSlugs, {})).map(({ slug }) => slug);
+  return [...made.map(({ id }) => id), ...readyMadeNames(slugs).map((name) => feedIdOf(workspaceId, name))];
+}
 
 /** Deletes a workspace itself and its feeds, with what these have told; its keys stay as they are. */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  // Before the feeds, which name them: an interrupted deletion is done again.
-  for (const { table, idColumn, type, owners } of TOLD_TABLES) {
-    const owned = await run(client, owners === "feeds" ? ownedFeeds : ownedTokens, { workspaceId });
-    if (owned.length === 0) continue;
-    const ids = owned.map(({ id }) => id);
-    await mutate(client, { table, change: `DELETE WHERE ${idColumn} IN {ids:Array(${type})}`, params: { ids } });
+  // Before the feeds and tokens, which name them: an interrupted deletion is done again.
+  const feedIds = await readFeedIds(client, workspaceId);
+  for (const table of ["feed_objects", "feed_refreshes"]) {
+    await mutate(client, { table, change: "DELETE WHERE feed_id IN {ids:Array(UUID)}", params: { ids: feedIds } });
+  }
+  const tokenIds = (await run(client, ownedTokens, { workspaceId })).map(({ id }) => id);
+  if (tokenIds.length > 0) {
+    const change = "DELETE WHERE token_id IN {ids:Array(String)}";
+    await mutate(client, { table: "feed_streams", change, params: { ids: tokenIds } });
   }
   for (const table of FEED_TABLES) {
     await mutate(client, {

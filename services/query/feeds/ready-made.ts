@@ -1,14 +1,13 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { DEFAULT_TTL_HOURS, feedIdOf, MAX_FEED_ADDRESSES } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { READY_MADE_NAMES, TAG_FEED_PREFIX } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Feed } from "./lists/search-feed.ts";
 
 const MALICIOUS = "(classification:malicious OR classification:suspicious)";
-const TAG_PREFIX = "tag-";
 
 type ReadyMade = Pick<Feed, "query" | "days" | "description" | "seenOn">;
 
-const BY_NAME: Readonly<Record<string, ReadyMade>> = {
+const BY_NAME: Readonly<Record<(typeof READY_MADE_NAMES)[number], ReadyMade>> = {
   recent: {
     query: `${MALICIOUS} last_seen:3d`,
     days: 0,
@@ -28,7 +27,8 @@ export function readyMadeFeed(
   name: string,
   tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
 ): Feed | undefined {
-  const found = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : tagFeed(name, tags);
+  const known = READY_MADE_NAMES.find((one) => one === name);
+  const found = known === undefined ? tagFeed(name, tags) : BY_NAME[known];
   if (found === undefined) return undefined;
   return {
     ...found,
@@ -46,17 +46,15 @@ export function readyMadeFeed(
 }
 
 /** Names that no definition may have. */
-export const isReadyMadeName = (name: string): boolean => Object.hasOwn(BY_NAME, name) || name.startsWith(TAG_PREFIX);
-
-/** Those that are listed; there is one a tag besides. */
-export const READY_MADE_NAMES: readonly string[] = Object.keys(BY_NAME);
+export const isReadyMadeName = (name: string): boolean =>
+  READY_MADE_NAMES.some((one) => one === name) || name.startsWith(TAG_FEED_PREFIX);
 
 function tagFeed(
   name: string,
   tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
 ): ReadyMade | undefined {
-  if (!name.startsWith(TAG_PREFIX)) return undefined;
-  const slug = name.slice(TAG_PREFIX.length);
+  if (!name.startsWith(TAG_FEED_PREFIX)) return undefined;
+  const slug = name.slice(TAG_FEED_PREFIX.length);
   const tag = tags.resolve(slug);
   if (tag === undefined || tag.slug !== slug) return undefined;
   return {
@@ -65,9 +63,3 @@ function tagFeed(
     description: `Addresses that were seen with the tag ${tag.name} in the last 7 days`,
   };
 }
-
-/** All of them, one for each tag included. */
-export const readyMadeNames = (catalogue: Pick<TagCatalogue, "all">): string[] => [
-  ...READY_MADE_NAMES,
-  ...catalogue.all().map(({ slug }) => `${TAG_PREFIX}${slug}`),
-];

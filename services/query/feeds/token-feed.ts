@@ -1,9 +1,9 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { readyMadeNames } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import type { Feeds } from "./feeds.ts";
 import type { Feed } from "./lists/search-feed.ts";
-import { readyMadeNames } from "./ready-made.ts";
 
 /** The feed that a token reads, ready-made ones included; undefined when it was deleted. */
 export function feedOfToken(
@@ -13,6 +13,7 @@ export function feedOfToken(
 ): Feed | undefined {
   const made = feeds.findById(feedId);
   if (made !== undefined) return made;
-  const name = readyMadeNames(catalogue).find((each) => feedIdOf(workspaceId, each) === feedId);
+  const slugs = catalogue.all().map(({ slug }) => slug);
+  const name = readyMadeNames(slugs).find((each) => feedIdOf(workspaceId, each) === feedId);
   return name === undefined ? undefined : feeds.find(workspaceId, name);
 }

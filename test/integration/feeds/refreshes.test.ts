@@ -111,7 +111,7 @@ test("a feed that was refreshed days ago is listed with what it then found", asy
   now -= 2 * 86_400_000;
 });
 
-test("the lists of a workspace's feeds are deleted with it", async () => {
+test("the lists of a workspace's feeds, ready-made ones included, are deleted with it", async () => {
   const own = await world.addCaller("unlimited");
   const { id: kept } = await put("kept", "tags:mirai");
   const sent = {
@@ -121,10 +121,16 @@ test("the lists of a workspace's feeds are deleted with it", async () => {
     payload: { query: "tags:mirai" },
   } as const;
   const { id } = (await world.app.inject(sent)).json();
-  expect(await readBases(world.client, id)).toHaveLength(1);
+  const readRecent = async (of: string) => {
+    const recent = (await world.app.inject({ url: "/v3/feeds/recent", headers: { key: of } })).json();
+    return recent.id;
+  };
+  const [recent, others] = [await readRecent(own), await readRecent(key)];
+  const ofTag = (await world.app.inject({ url: "/v3/feeds/tag-mirai", headers: { key: own } })).json().id;
+  for (const one of [id, recent, others, ofTag]) expect(await readBases(world.client, one)).toHaveLength(1);
   await deleteWorkspace(world.client, world.accessCache.callerOf(own)?.workspaceId ?? "");
-  expect(await readBases(world.client, id)).toEqual([]);
-  expect(await readBases(world.client, kept)).toHaveLength(1);
+  for (const one of [id, recent, ofTag]) expect(await readBases(world.client, one)).toEqual([]);
+  for (const one of [kept, others]) expect(await readBases(world.client, one)).toHaveLength(1);
 });
 
 test("changes of many revisions are the same, put together or compared as lists", async () => {

@@ -11,6 +11,7 @@ import {
   MAX_FEED_ADDRESSES,
   MAX_TTL_HOURS,
 } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
@@ -22,7 +23,7 @@ import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
 import { compileAsked } from "../../search/asked.ts";
 import { wrongQuery } from "../../search/operations.ts";
 import type { Feed } from "../lists/search-feed.ts";
-import { isReadyMadeName, READY_MADE_NAMES } from "../ready-made.ts";
+import { isReadyMadeName } from "../ready-made.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { managerOf, readableFeed, readerOf } from "./readers.ts";
 import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, feedSchema, toWireFeed, UNAUTHORIZED } from "./wire-feed.ts";
@@ -155,7 +156,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       const caller = managerOf(request, deps.authenticate);
       const { workspaceId } = caller;
       const { name } = request.params;
-      if (READY_MADE_NAMES.includes(name)) throw new HttpError(409, READY_MADE);
+      if (READY_MADE_NAMES.some((one) => one === name)) throw new HttpError(409, READY_MADE);
       if (!isFeedName(name) || isReadyMadeName(name)) throw new HttpError(400, BAD_NAME);
       const body = definitionSchema.safeParse(request.body);
       if (!body.success) throw wrongDefinition(body.error);

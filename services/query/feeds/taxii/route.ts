@@ -1,5 +1,6 @@
 import { readNewestVersion, readObjectPage } from "@noisefloor/clickhouse/feeds/objects.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -8,7 +9,6 @@ import type { FeedObject } from "../feed-content.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import { toFeedObject } from "../objects/feed-objects.ts";
 import { IDENTITY, toIndicator } from "../objects/indicator.ts";
-import { READY_MADE_NAMES } from "../ready-made.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
 import { preparedState } from "../routes/prepared-state.ts";
 import { readerOf } from "../routes/readers.ts";
