@@ -157,6 +157,24 @@ const steps = defineQuery({
 export const readSteps = (client: ClickHouseClient, feedId: string, since: number) =>
   run(client, steps, { feedId, since });
 
+const revisions = defineQuery({
+  name: "feed-revisions",
+  sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, count,
+      if(parent = {none:UUID}, count, toUInt32(length(added))) AS added, toUInt32(length(removed)) AS removed
+    FROM (SELECT revision, parent, refreshed_at, count, added, removed FROM ${FEED_REFRESHES}
+      WHERE feed_id = {feedId:UUID} AND parent != revision ORDER BY refreshed_at LIMIT 1 BY revision)
+    ORDER BY refreshed_at DESC, revision DESC LIMIT {limit:UInt32}`,
+  params: z.object({ feedId: z.string(), none: z.string(), limit: z.int() }),
+  row: z.object({ revision: z.string(), refreshedAt: z.int(), count: z.int(), added: z.int(), removed: z.int() }),
+});
+
+/**
+ * The last revisions of a feed, the newest first, with how many addresses each lists, and how many came and left since
+ * the one before it. `refreshedAt` is when it was made, in milliseconds since 1970 UTC.
+ */
+export const readRevisions = (client: ClickHouseClient, feedId: string, limit: number) =>
+  run(client, revisions, { feedId, none: NO_REVISION, limit });
+
 /** Cuts an array into pieces that follow each other. */
 function pieces(all: Uint32Array): (length: number) => Uint32Array {
   let start = 0;

@@ -9,10 +9,10 @@ import type { BenignNetworks } from "../address/benign-networks.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import { callerWithLimits } from "../auth.ts";
 import { limitConcurrency } from "./concurrency.ts";
-import { createGuard, type FindGuard } from "./guard/guard.ts";
+import { createGuard, type FindGuard, type GuardReason } from "./guard/guard.ts";
 import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts";
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "./lists/refresh.ts";
-import type { Feed } from "./lists/search-feed.ts";
+import { type Feed, searchFeed } from "./lists/search-feed.ts";
 import { readyMadeFeed } from "./ready-made.ts";
 
 export type FeedsOptions = LookupDeps & {
@@ -54,8 +54,12 @@ export type Feeds = {
    * refreshed at the same time: the others wait.
    */
   refresh(feed: Feed, maxAgeMs?: number): Promise<FeedState>;
+  /** The addresses that a feed would list now if they were not guarded, in ascending order, with the reason of each. */
+  readGuarded(feed: Feed, signal: AbortSignal): Promise<readonly GuardedAddress[]>;
   stop(): Promise<void>;
 };
+
+export type GuardedAddress = { readonly address: number; readonly reason: GuardReason };
 
 /** The feeds of a process, and where their definitions are read and written. */
 export type FeedsService = {
@@ -201,6 +205,16 @@ export function openFeeds(options: FeedsOptions): Feeds {
       return Promise.race([refresh(feed, REFRESH_AFTER_MS).catch(() => state), aborted]);
     },
     refresh,
+    async readGuarded(feed, signal) {
+      const owner = ownerOf(feed);
+      const { guarded } = await searchFeed(feed, owner, options, signal);
+      return guarded
+        .toSorted((one, other) => one - other)
+        .flatMap((address) => {
+          const reason = owner.guard?.(address);
+          return reason === undefined ? [] : { address, reason };
+        });
+    },
     async stop() {
       stopping.abort();
       await Promise.all(looks.map((one) => one.stop()));

@@ -115,7 +115,10 @@ test("a guarded network is held back from a feed, and its page says how many lef
   await feed.settled();
   expect(await feed.page.locator("[data-guarded-count]").textContent()).toBe("1");
   expect(await feed.page.locator("[data-changes]").textContent()).toContain("1 address left");
-  expect(await feed.page.getByRole("link", { name: NOISE, exact: true }).count()).toBe(1);
+  expect(await feed.page.getByRole("link", { name: NOISE, exact: true }).count(), "gone, and held back").toBe(2);
+  expect(await feed.page.locator(`[data-held-back="${NOISE}"]`).textContent()).toContain("45.0.0.0/24, ours");
+  const [last] = await feed.page.locator("[data-revision]").allTextContents();
+  expect(last).toMatch(/01$/);
   await page.getByRole("button", { name: "Guard 45.0.0.0/24 no longer" }).click();
   await page.getByText("You guard no network yet.").waitFor();
   expect([...faults, ...feed.faults]).toEqual([]);

@@ -90,6 +90,13 @@ test("a guarded network is in no feed, and the command says why an address is gu
   expect((await feeds("guard", "check", "45.0.0.9")).stdout).toContain("it is one of OWN_ADDRESSES");
   expect((await feeds("guard", "check", "45.0.0.1")).stdout).toBe("45.0.0.1 is not guarded\n");
   expect(JSON.parse((await feeds("show", "bots", "--json")).stdout)).toMatchObject({ count: 2, guarded: 2 });
+  const held = JSON.parse((await feeds("guarded", "bots", "--json")).stdout);
+  expect(held).toMatchObject([
+    { ip: "45.0.0.9", reason: "own_address" },
+    { ip: "198.51.101.7", reason: "network", note: "a partner" },
+  ]);
+  const [last] = JSON.parse((await feeds("history", "bots", "--json")).stdout);
+  expect(last).toMatchObject({ count: 2, added: 0, removed: 1 });
   expect((await feeds("guard", "remove", id)).stdout).toBe(`guards ${id} no longer\n`);
   expect((await feeds("guard", "add", "all of it")).stderr).toContain(" answered 400: ");
 });

@@ -43,6 +43,8 @@ export const FEED_TEXTS = {
   token: fc.constantFrom("", "unknown"),
   table: fc.constantFrom("noisefloor", "own"),
   set: fc.constantFrom("scanners", "own"),
+  "getFeedHistory.name": read,
+  "getFeedGuarded.name": read,
   "putFeed.name": fc.constantFrom("made", "made-too", READ),
   "deleteFeed.name": fc.constantFrom(...DELETED_FEEDS),
   "createFeedToken.name": fc.constantFrom("recent", "persistent", "nothing"),

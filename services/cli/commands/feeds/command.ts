@@ -30,6 +30,16 @@ export const define: DefineCommand = (feeds, createContext) => {
     .action(async (name: string, options: FeedsOptions) =>
       (await definitions()).runFeedsShow(name, options, await createContext()),
     );
+  asking(feeds.command("history").description("list the lists that a feed had, and how many addresses came and left"))
+    .argument("<name>")
+    .action(async (name: string, options: FeedsOptions) =>
+      (await definitions()).runFeedsHistory(name, options, await createContext()),
+    );
+  asking(feeds.command("guarded").description("list the addresses of a feed that the guard holds back, and why"))
+    .argument("<name>")
+    .action(async (name: string, options: FeedsOptions) =>
+      (await guards()).runFeedsGuarded(name, options, await createContext()),
+    );
   asking(feeds.command("put").description("make a feed of a search, or replace its definition"))
     .argument("<name>", "1 to 63 lower-case letters, digits and -")
     .argument("<query...>", "in the search language, best in single quotes; several words are one query")

@@ -57,6 +57,22 @@ export async function runFeedsShow(name: string, options: FeedsOptions, context:
   printFeed(await client.ask({ path: feedPath(name) }, feedSchema), client.url, options, context);
 }
 
+const revisionSchema = z.object({
+  refreshed_at: z.string(),
+  count: z.int(),
+  added: z.int(),
+  removed: z.int(),
+  cursor: z.string(),
+});
+
+/** `noisefloor feeds history`. */
+export async function runFeedsHistory(name: string, options: FeedsOptions, context: CommandContext): Promise<void> {
+  const client = await queryClient(options, context);
+  const path = `${feedPath(name)}/history`;
+  const { revisions } = await client.ask({ path }, z.object({ revisions: z.array(revisionSchema) }));
+  show(revisions, options, context);
+}
+
 /** `noisefloor feeds put`. */
 export async function runFeedsPut(
   name: string,

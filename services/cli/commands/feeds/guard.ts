@@ -60,3 +60,19 @@ export async function runGuardCheck(ip: string, options: FeedsOptions, context: 
   const reason = `${REASONS[found.reason] ?? found.reason}${details === "" ? "" : ` (${details})`}`;
   context.print(printable(found.guarded ? `${ip} is guarded: ${reason}` : `${ip} is not guarded`));
 }
+
+const heldBackSchema = z.object({
+  ip: z.string(),
+  reason: z.string(),
+  name: z.string(),
+  network: z.string(),
+  note: z.string(),
+});
+
+/** `noisefloor feeds guarded`. */
+export async function runFeedsGuarded(name: string, options: FeedsOptions, context: CommandContext): Promise<void> {
+  const client = await queryClient(options, context);
+  const path = `/v3/feeds/${encodeURIComponent(name)}/guarded`;
+  const { addresses } = await client.ask({ path }, z.object({ addresses: z.array(heldBackSchema) }));
+  show(addresses, options, context);
+}

@@ -1,4 +1,14 @@
-import type { Feed, FeedChanges, FeedList, FeedToken, FeedTokens, Guarded, GuardedNetworks } from "./operations.ts";
+import type {
+  Feed,
+  FeedChanges,
+  FeedHistory,
+  FeedList,
+  FeedToken,
+  FeedTokens,
+  Guarded,
+  GuardedNetworks,
+  HeldBack,
+} from "./operations.ts";
 import type { Question } from "./questions.ts";
 
 /** What a form about a feed sends. */
@@ -19,6 +29,10 @@ export const deleteFeed = (name: string) => remove(path(name));
 export const changesOf = (name: string, cursor: string): Question<FeedChanges> => ({
   url: `${path(name)}.json?${new URLSearchParams({ since: cursor })}`,
 });
+
+/** The lists that a feed had, the newest first. */
+export const historyOf = (name: string): Question<FeedHistory> => ({ url: `${path(name)}/history` });
+export const heldBackOf = (name: string): Question<HeldBack> => ({ url: `${path(name)}/guarded` });
 
 export const tokensOfFeed = (name: string): Question<FeedTokens> => ({ url: `${path(name)}/tokens` });
 export const createToken = (name: string, label: string): Question<FeedToken> => ({

@@ -13,6 +13,7 @@ import { ip, timestamp, uuid } from "../../wire.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
 import { managerOf } from "../routes/readers.ts";
 import { FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import { REASONS, reasonMembers, toWireReason } from "./wire-reason.ts";
 
 const MAX_NETWORKS = 10_000;
 const TOO_MANY = `A workspace guards at most ${MAX_NETWORKS} networks`;
@@ -62,14 +63,7 @@ export const getGuard = defineOperation({
     schema: z.union([
       z.strictObject({ networks: z.array(guardSchema) }).meta({ id: "GuardedNetworks" }),
       z
-        .strictObject({
-          ip,
-          guarded: z.boolean(),
-          reason: z.enum(["service", "actor", "own_address", "network", ""]),
-          name: z.string().describe("Of the service or actor; else empty."),
-          network: z.string().describe("The guarded network; else empty."),
-          note: z.string(),
-        })
+        .strictObject({ ip, guarded: z.boolean(), ...reasonMembers, reason: z.enum([...REASONS, ""]) })
         .meta({ id: "GuardedAddress" }),
     ]),
     example: { networks: [EXAMPLE_GUARD] },
@@ -121,15 +115,8 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
     const address = readParameter(request.query, IP);
     if (address === undefined) return { networks: cache.guardOf(workspaceId).networks.map(toWireGuard) };
     const reason = feeds.guardOf(workspaceId)(ipv4ToNumber(address));
-    const type = reason === undefined ? ("" as const) : reason.type;
-    return {
-      ip: address,
-      guarded: reason !== undefined,
-      reason: type,
-      name: reason !== undefined && "name" in reason ? reason.name : "",
-      network: reason?.type === "network" ? reason.network : "",
-      note: reason?.type === "network" ? reason.note : "",
-    };
+    if (reason !== undefined) return { ip: address, guarded: true, ...toWireReason(reason) };
+    return { ip: address, guarded: false, reason: "" as const, name: "", network: "", note: "" };
   });
 
   registerOperation(

@@ -56,7 +56,7 @@ export async function refreshFeed(
     revision,
     parent: known === undefined ? NO_REVISION : known.head.revision,
     count: addresses.length,
-    guarded,
+    guarded: guarded.length,
     isTruncated,
     tookMs: Math.round(performance.now() - start),
   };

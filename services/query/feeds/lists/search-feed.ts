@@ -17,8 +17,8 @@ export type Feed = FeedDefinition & {
 export type FoundAddresses = {
   /** In ascending order. */
   readonly addresses: Uint32Array;
-  /** How many were left out because they are guarded; of a truncated list, of those seen as recently as the listed. */
-  readonly guarded: number;
+  /** Left out because they are guarded; of a truncated list, of those seen as recently as the listed. */
+  readonly guarded: readonly number[];
   readonly isTruncated: boolean;
 };
 
@@ -56,7 +56,7 @@ export async function searchFeed(
     const found = leaveOut(newest, guard, limit);
     const isWhole = newest.length < limit + more;
     if (isWhole || found.addresses.length === limit) {
-      const isTruncated = !isWhole || newest.length > found.addresses.length + found.guarded;
+      const isTruncated = !isWhole || newest.length > found.addresses.length + found.guarded.length;
       return { ...found, addresses: found.addresses.sort(), isTruncated };
     }
   }
@@ -80,11 +80,11 @@ function joined(arrays: readonly Uint32Array[]): Uint32Array {
 function leaveOut(addresses: Uint32Array, guard: FindGuard | undefined, limit = addresses.length) {
   const kept = new Uint32Array(Math.min(addresses.length, limit));
   let length = 0;
-  let guarded = 0;
+  const guarded: number[] = [];
   for (const address of addresses) {
     if (length === limit) break;
     if (guard?.(address) === undefined) kept[length++] = address;
-    else guarded++;
+    else guarded.push(address);
   }
   return { addresses: kept.slice(0, length), guarded };
 }

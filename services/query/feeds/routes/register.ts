@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { openFeedBodies } from "../bodies.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
+import { getFeedGuarded, registerFeedGuarded } from "../guard/feed-guarded.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
 import { registerMisp } from "../misp/route.ts";
@@ -8,6 +9,7 @@ import { createObjectSync } from "../objects/sync-objects.ts";
 import { registerTaxii } from "../taxii/route.ts";
 import { DEFINITION_OPERATIONS, registerDefinitions } from "./definitions.ts";
 import type { FeedRouteDeps } from "./deps.ts";
+import { getFeedHistory, registerFeedHistory } from "./history.ts";
 import { getIprepCategories, registerIprepCategories } from "./iprep-categories.ts";
 import { getFeedList, registerFeedList } from "./list.ts";
 import { registerFeedTokens, TOKEN_OPERATIONS } from "./tokens.ts";
@@ -17,6 +19,8 @@ export const FEED_OPERATIONS = [
   ...DEFINITION_OPERATIONS,
   getIprepCategories,
   getFeedList,
+  getFeedHistory,
+  getFeedGuarded,
   ...TOKEN_OPERATIONS,
   ...GUARD_OPERATIONS,
 ] as const;
@@ -40,6 +44,8 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerDefinitions(app, deps);
   registerIprepCategories(app, deps);
   registerFeedList(app, deps);
+  registerFeedHistory(app, deps);
+  registerFeedGuarded(app, deps);
   registerFeedTokens(app, deps);
   registerGuard(app, deps);
   registerCrowdSec(app, deps);

@@ -14,6 +14,8 @@ import { Hostile, Prose } from "../../text/hostile.tsx";
 import { FeedForm } from "../feeds/feed-form.tsx";
 import { NeedsKey } from "../feeds/feeds-page.tsx";
 import { Changes } from "./changes.tsx";
+import { HeldBackAddresses } from "./held-back.tsx";
+import { History } from "./history.tsx";
 import { Recipes } from "./recipes.tsx";
 import { Tokens } from "./tokens.tsx";
 
@@ -41,6 +43,8 @@ function NamedFeed({ name }: { readonly name: string }) {
         <>
           <Size feed={data} />
           {data.enabled ? <Changes feed={data} /> : null}
+          <History name={data.name} />
+          {data.enabled && data.guarded > 0 ? <HeldBackAddresses name={data.name} /> : null}
           <Tokens name={data.name} token={token} onCreated={setToken} />
           <Recipes id={data.id} name={data.name} token={token} />
           {data.ready_made ? null : <Definition feed={data} onSaved={feed.retry} />}

@@ -1,0 +1,68 @@
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { compileAsked, searchCost } from "../../search/asked.ts";
+import { count, ip } from "../../wire.ts";
+import type { FeedRouteDeps } from "../routes/deps.ts";
+import { DISABLED } from "../routes/prepared-state.ts";
+import { managerOf, readableFeed } from "../routes/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import { reasonMembers, toWireReason } from "./wire-reason.ts";
+
+const MAX_ADDRESSES = 10_000;
+
+/** `GET /v3/feeds/{name}/guarded`. */
+export const getFeedGuarded = defineOperation({
+  ...FEEDS,
+  id: "getFeedGuarded",
+  method: "GET",
+  path: "/v3/feeds/{name}/guarded",
+  summary: "Which addresses of a feed the guard holds back, and why",
+  description:
+    "Those that the feed would list now, searched for again: its `guarded` counts those of the last refresh. Empty for a feed without a guard.",
+  pathParameters: { name: FEED_NAME },
+  queryParameters: [],
+  success: {
+    status: 200,
+    description: "The addresses in numeric order.",
+    schema: z
+      .strictObject({
+        count: count.describe("How many are held back."),
+        addresses: z
+          .array(z.strictObject({ ip, ...reasonMembers }).meta({ id: "HeldBackAddress" }))
+          .describe(`The first ${MAX_ADDRESSES} of them.`),
+      })
+      .meta({ id: "HeldBackAddresses" }),
+    example: {
+      count: 1,
+      addresses: [{ ip: "192.175.48.6", reason: "network", name: "", network: "192.175.48.0/24", note: "a partner" }],
+    },
+  },
+  errorResponses: {
+    401: UNAUTHORIZED,
+    404: FEED_NOT_FOUND,
+    410: errorResponse("The feed is disabled.", DISABLED),
+  },
+});
+
+export function registerFeedGuarded(app: FastifyInstance, deps: FeedRouteDeps): void {
+  registerOperation(app, getFeedGuarded, async (request, _reply, { signal }) => {
+    const caller = managerOf(request, deps.authenticate);
+    const { workspaceId } = caller;
+    const feed = readableFeed(deps.feeds, request.params.name, { workspaceId, feedId: undefined });
+    if (!feed.isEnabled) throw new HttpError(410, DISABLED);
+    const days = feed.days === 0 ? undefined : feed.days;
+    const asked = await compileAsked({ caller, query: feed.query, days, scopes: [GLOBAL_SCOPE] }, deps);
+    const guarded = await app.admission.run(request, searchCost(asked), signal, () =>
+      deps.feeds.readGuarded(feed, signal),
+    );
+    const addresses = guarded
+      .slice(0, MAX_ADDRESSES)
+      .map(({ address, reason }) => ({ ip: numberToIpv4(address), ...toWireReason(reason) }));
+    return { count: guarded.length, addresses };
+  });
+}
