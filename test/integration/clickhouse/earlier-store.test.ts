@@ -10,7 +10,8 @@ import { z } from "zod";
 import { makeEvents, toWire } from "../../support/builders/known-events.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { assertAnswers } from "../../support/oracle/check-answers.ts";
-import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";
+import { startCluster } from "../../support/servers/cluster.ts";
+import { atVolume } from "../../support/volume.ts";
 import { type BackupServer, restoreWorld, startBackupServer } from "../../support/worlds/backups.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
@@ -24,16 +25,17 @@ const EVENTS = makeEvents(random, { count: 600, tags: TAGS, days: 40 }, Date.now
 const ADDRESSES_ASKED = 4;
 
 let server: BackupServer;
-let cluster: ClickHouseCluster;
 
 beforeAll(async () => {
   server = await startBackupServer();
-  cluster = await startCluster(2);
 }, 60_000);
-afterAll(async () => {
-  await cluster.stop();
-  await server.close();
-});
+afterAll(() => server.close());
+
+async function openCluster(): Promise<ClickHouseConnection> {
+  const cluster = await startCluster(2);
+  onTestFinished(() => cluster.stop());
+  return cluster.connection;
+}
 
 async function openWorld(at: ClickHouseConnection): Promise<World> {
   const world = await createWorld(Date.now, { server: at });
@@ -69,13 +71,14 @@ async function assertAsOracle(world: World, key: string): Promise<void> {
 }
 
 test.each([
-  ["one server", () => server.connection],
-  ["a cluster", () => cluster.connection],
-] as const)(
+  ["one server", async () => server.connection] as const,
+  ...atVolume([], [["a cluster", openCluster] as const]),
+])(
   "a store of the version before, on %s, is brought up to date and answers the same",
-  async (_, at) => {
+  async (_, open) => {
+    const at = await open();
     const last = EVENTS.length - 60;
-    const { world, key, newSchemas } = await openEarlier(at(), EVENTS.slice(0, last));
+    const { world, key, newSchemas } = await openEarlier(at, EVENTS.slice(0, last));
     // A migration fills this one with the rows of the global dataset.
     const { scope_tags: _filled, ...before } = await storeContents(world.client);
     const { settings } = commandOver(world);
@@ -91,7 +94,7 @@ test.each([
     expect(await schemasOf(world)).toEqual(newSchemas);
 
     await world.store(EVENTS.slice(last).map(toWire));
-    const fresh = await openWorld(at());
+    const fresh = await openWorld(at);
     await fresh.addTags(TAGS);
     await fresh.store(EVENTS.map(toWire));
     for (const table of ["address_values", "scope_tags"]) {

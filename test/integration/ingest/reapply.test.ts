@@ -17,6 +17,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
+import { atVolume } from "../../support/volume.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
 
@@ -78,9 +79,12 @@ async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly
 }
 
 let number = 0;
-function randomObservations(random: Random, count: number, days = 60) {
+/** Each month is a partition of its own. */
+const DAYS = atVolume(20, 60);
+
+function randomObservations(random: Random, count: number) {
   return Array.from({ length: count }, () =>
-    observation(`45.${random.int(0, 3)}.0.${random.int(1, 40)}`, NOW - random.int(1, days * 24) * HOUR, {
+    observation(`45.${random.int(0, 3)}.0.${random.int(1, 40)}`, NOW - random.int(1, DAYS * 24) * HOUR, {
       observation_id: `o-${number++}`,
       dataset: random.pick(["global", "community"]),
       tags: random.pick([[], [], ["reapply-own"], ["reapply-a"]]),
@@ -131,7 +135,7 @@ const reapply = (matches: Readonly<Record<string, unknown>>, more: Partial<Reapp
   });
 
 test("afterwards the store is as if the rules had always been the new ones", async () => {
-  const stored = randomObservations(seeded(1), 600);
+  const stored = randomObservations(seeded(1), atVolume(300, 600));
   await storeIn(world, rulesOf(BEFORE), stored);
   await storeIn(expected, rulesOf(AFTER), stored);
   const before = await contentOf(world);
@@ -156,7 +160,7 @@ test("rules that only give more tags leave the rollups where they are", async ()
 
 test("what the intake stores meanwhile is counted exactly", async () => {
   const random = seeded(3);
-  const stored = randomObservations(random, 400);
+  const stored = randomObservations(random, atVolume(200, 400));
   await storeIn(world, rulesOf(BEFORE), stored);
   await storeIn(expected, rulesOf(AFTER), stored);
   let isOver = false;
@@ -196,7 +200,7 @@ test("interrupted at any step, the same call again does what is left", async () 
 
 test("only the times and the tags that were asked for change", async () => {
   const random = seeded(5);
-  const middle = NOW - 30 * DAY;
+  const middle = NOW - (DAYS / 2) * DAY;
   const stored = randomObservations(random, 300).map(({ session_id: _none, ...rest }) => rest);
   const isLate = ({ observed_at }: Record<string, unknown>) => Date.parse(String(observed_at)) >= middle;
   await storeIn(world, rulesOf(BEFORE), stored);

@@ -46,7 +46,7 @@ afterEach(async () => {
   await Promise.all([world.close(), expected.close()]);
 });
 
-const COUNT = atVolume(400, 4_000);
+const COUNT = atVolume(160, 4_000);
 /** Each month is a partition of its own. */
 const DAYS = atVolume(30, 60);
 const eventsOf = (seed: number) => makeEvents(seeded(seed), { count: COUNT, tags: TAGS, days: DAYS }, NOW);
@@ -75,7 +75,7 @@ async function expectOnly(events: readonly KnownEvent[]) {
     expect(await world.get(path), path).toEqual(await expected.get(path));
   }
   const known = events.map((one) => ({ ...one, observationId: `e-${one.number}` }));
-  await assertAnswers({ url: world.url, key }, { events: known, tags: TAGS }, seeded(1), atVolume(8, 25));
+  await assertAnswers({ url: world.url, key }, { events: known, tags: TAGS }, seeded(1), atVolume(3, 25));
   const tables = await world.client.query({ query: "SHOW TABLES", format: "JSONEachRow" });
   expect(await tables.text()).not.toMatch(/replacing|stale/);
 }
