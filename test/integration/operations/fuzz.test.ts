@@ -15,9 +15,9 @@ import { atVolume } from "../../support/volume.ts";
 
 /** For other requests: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
-const LEAST_REQUESTS = atVolume(1_000, 10_000);
+const LEAST_REQUESTS = atVolume(700, 10_000);
 /** `npm test` runs one batch in this many. */
-const THINNING = atVolume(10, 1);
+const THINNING = atVolume(14, 1);
 /** Concurrent requests. */
 const AT_ONCE = 16;
 /** Batches of requests for each operation: few where queries are large, many where no query runs. */
