@@ -29,8 +29,8 @@ const OPTIONS = {
   ...DEFAULTS,
   seed: 5,
   days: 2,
-  perDay: atVolume(600, 2_000),
-  sources: atVolume(300, 600),
+  perDay: atVolume(300, 2_000),
+  sources: atVolume(150, 600),
   until: new Date(NOW).toISOString(),
 };
 
