@@ -1,4 +1,5 @@
 import { type AccessCache, openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { type FeedCache, openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
@@ -10,6 +11,8 @@ export type Caches = {
   readonly networks: NetworksCache;
   readonly sensors: SensorKeyCache;
   readonly accessCache: AccessCache;
+  /** It never polls. */
+  readonly feeds: FeedCache;
 };
 
 /** Longer than any test: the caches do not poll. */
@@ -22,13 +25,14 @@ export async function openCaches(
   kept: Partial<Caches> = {},
 ): Promise<Caches> {
   const polling = { intervalMs };
-  const [catalogue, networks, sensors, accessCache] = await Promise.all([
+  const [catalogue, networks, sensors, accessCache, feeds] = await Promise.all([
     kept.catalogue ?? openTagCatalogue(client, polling),
     kept.networks ?? cacheBenignNetworks(client, polling),
     kept.sensors ?? openSensorKeyCache(client, polling),
     kept.accessCache ?? openAccessCache(client, polling),
+    kept.feeds ?? openFeedCache(client, { intervalMs: NEVER_MS }),
   ]);
-  return { catalogue, networks, sensors, accessCache };
+  return { catalogue, networks, sensors, accessCache, feeds };
 }
 
 export function stopCaches(caches: Partial<Caches>): void {
@@ -41,22 +45,25 @@ export function stopCaches(caches: Partial<Caches>): void {
  * @returns a function that stops the former and returns the latter.
  */
 export function watchCaches(caches: Caches, key: string): () => Partial<Caches> {
-  const { catalogue, networks, sensors, accessCache } = caches;
+  const { catalogue, networks, sensors, accessCache, feeds } = caches;
   // A cache that reads its tables again makes other objects, also of the same content.
   const [tags, ranges, caller] = [catalogue.all(), networks.current(), accessCache.callerOf(key)];
   const hadKeys = sensors.hasKeys();
+  const definitions = feeds.feeds();
   return () => {
     const unchanged: Partial<Caches> = {
       ...(catalogue.all() === tags ? { catalogue } : {}),
       ...(networks.current() === ranges ? { networks } : {}),
       ...(sensors.hasKeys() === hadKeys ? { sensors } : {}),
       ...(accessCache.callerOf(key) === caller ? { accessCache } : {}),
+      ...(feeds.feeds() === definitions ? { feeds } : {}),
     };
     stopCaches({
       ...(unchanged.catalogue ? {} : { catalogue }),
       ...(unchanged.networks ? {} : { networks }),
       ...(unchanged.sensors ? {} : { sensors }),
       ...(unchanged.accessCache ? {} : { accessCache }),
+      ...(unchanged.feeds ? {} : { feeds }),
     });
     return unchanged;
   };

@@ -3,7 +3,6 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
@@ -30,7 +29,7 @@ import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
 import { expectDescribed } from "../oracle/description.ts";
-import { NEVER_MS, openCaches, stopCaches } from "./caches.ts";
+import { openCaches, stopCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
 import { takeDatabase } from "./databases.ts";
 import { makeApp, silent } from "./http.ts";
@@ -94,13 +93,12 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const database = await takeDatabase(server);
   const { connection, client, key } = database;
   const polling = pollIntervalMs === undefined ? undefined : await openCaches(client, pollIntervalMs);
-  const { catalogue, networks, sensors, accessCache } = polling ?? database.caches;
+  const { catalogue, networks, sensors, accessCache, feeds: cache } = polling ?? database.caches;
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
   const limit = await localLookupLimit(file, now, silent);
   const read = reader(client, { maxSeconds: 60 });
-  const cache = await openFeedCache(client, { intervalMs: NEVER_MS });
   const feeds = {
     client,
     cache,
@@ -212,7 +210,6 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     async close() {
       for (const stop of stops) await stop();
       await feeds.feeds.stop();
-      cache.stop();
       if (polling !== undefined) stopCaches(polling);
       await limit.close();
       await rm(file, { force: true });
