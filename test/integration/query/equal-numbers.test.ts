@@ -31,7 +31,7 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags(TAGS);
   key = await world.addCaller("unlimited", ["community_dataset"], "team");
-  const count = atVolume(700, 6_000);
+  const count = atVolume(400, 6_000);
   const wire = makeMarked(seeded(11), { scopes: SCOPES, tags: TAGS, count, now: NOW }).map(toWire);
   expect((await world.store(wire)).rejected).toEqual([]);
   // What arrives twice counts once.
