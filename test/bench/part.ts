@@ -27,12 +27,12 @@ export type Run = {
   readonly pace: Pace;
   /** Callers in a process of their own. */
   readonly load: LoadClient;
-  /** The world of {@link Run.size}, which all parts share. */
-  readonly world: () => Promise<World>;
+  /** The worlds of {@link Run.size}, which all parts share. */
+  readonly world: (heavyTag?: HeavyTag) => Promise<World>;
   /** The worlds that the growth part compares with that one, by their share of its size, smallest first. */
   readonly smaller: readonly number[];
   /** Another one, which the caller closes. */
-  readonly openWorld: (size: number, heavyTag?: HeavyTag) => Promise<World>;
+  readonly openWorld: (size: number) => Promise<World>;
   readonly say: (text: string) => void;
 };
 
@@ -48,7 +48,7 @@ export type Measured = {
 export type Part = {
   readonly name: string;
   readonly what: string;
-  /** Whether it asks for the world that all parts share. */
+  /** Whether it asks for the world with a changing heavy tag, which is then made before it is measured. */
   readonly usesWorld: boolean;
   measure(run: Run): Promise<Measured>;
 };

@@ -10,6 +10,7 @@ import { getRequest } from "./load/protocol.ts";
 /** A real `noisefloor query`, that one caller with every right asks. */
 export type QueryService = {
   readonly port: number;
+  readonly pid: number;
   /** The whole answer, as text. @throws if its status is not one of these. */
   get(path: string, statuses?: readonly number[]): Promise<string>;
   /** Reads an answer of 200 and keeps nothing of it: to make a text of a large one takes as long as to answer it. */
@@ -72,8 +73,10 @@ export async function startQueryService(
     await once(response, "end");
     if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode}`);
   };
+  if (child.pid === undefined) throw new Error("the query service has no process");
   return {
     port,
+    pid: child.pid,
     drain,
     get: (path, statuses = [200]) => ask(path, {}, statuses),
     post: (path, body) => ask(path, { method: "POST", body }, [200]),

@@ -11,15 +11,16 @@ export type RunOptions = Pick<Run, "clickhouse" | "broker" | "size" | "smaller" 
 export function openRun(options: RunOptions): { readonly run: Run; close(): Promise<void> } {
   const { clickhouse, size, smaller, seed, say } = options;
   const load = startLoadClient();
-  const open = (ofSize: number, heavyTag: HeavyTag = "changing") =>
+  const open = (ofSize: number, heavyTag: HeavyTag) =>
     openWorld(clickhouse, { size: ofSize, smallest: size * Math.min(...smaller), seed, heavyTag, say });
-  let world: Promise<World> | undefined;
+  const worlds = new Map<HeavyTag, Promise<World>>();
   const run: Run = {
     ...options,
     load,
-    openWorld: open,
-    world() {
-      world ??= open(size);
+    openWorld: (ofSize) => open(ofSize, "changing"),
+    world(heavyTag = "changing") {
+      const world = worlds.get(heavyTag) ?? open(size, heavyTag);
+      worlds.set(heavyTag, world);
       return world;
     },
   };
@@ -27,7 +28,7 @@ export function openRun(options: RunOptions): { readonly run: Run; close(): Prom
     run,
     async close() {
       await load.close();
-      await (await world?.catch(() => undefined))?.close();
+      for (const world of worlds.values()) await (await world.catch(() => undefined))?.close();
     },
   };
 }

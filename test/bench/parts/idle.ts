@@ -5,6 +5,7 @@ import { type CommandLine, openCommandLine } from "../../support/worlds/command-
 import { type Line, within } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
+import { processorTime } from "../processes.ts";
 
 /** Processor time, in milliseconds each second. */
 const LIMIT_MS = 20;
@@ -52,19 +53,4 @@ async function millisecondsASecond({ dataDir }: CommandLine, seconds: number): P
   const before = await processorTime(pids);
   await sleep(seconds * 1_000);
   return ((await processorTime(pids)) - before) / seconds;
-}
-
-/** Linux counts processor time in hundredths of a second, whatever its clock. */
-const TICK_MS = 10;
-/** Places of a process's and its kernel's time after the name, which may hold spaces. */
-const [USER, SYSTEM] = [11, 12];
-
-async function processorTime(pids: readonly number[]): Promise<number> {
-  let ticks = 0;
-  for (const pid of pids) {
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    ticks += Number(fields[USER]) + Number(fields[SYSTEM]);
-  }
-  return ticks * TICK_MS;
 }

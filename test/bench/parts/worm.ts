@@ -19,18 +19,14 @@ export const worm: Part = {
   what: "activity of a tag with six times the addresses, and what it costs that a month is still open",
   usesWorld: false,
   async measure(run) {
-    const world = await run.openWorld(run.size, "worm");
-    try {
-      const questions = DATASETS.flatMap((datasets) =>
-        ASKED.map((asked) => [nameIn(asked, datasets), () => measureOne(run, world, asked, datasets)] as const),
-      );
-      const open = { "a month that is still open": () => measureOpenMonth(run, world) };
-      const measured = await measureEach({ ...Object.fromEntries(questions), ...open }, run.say);
-      const count = world.history.heavyAddresses.toLocaleString("en-US");
-      return { ...measured, notes: [`The tag's addresses are drawn from ${count}, with a skew, in every hour.`] };
-    } finally {
-      await world.close();
-    }
+    const world = await run.world("worm");
+    const questions = DATASETS.flatMap((datasets) =>
+      ASKED.map((asked) => [nameIn(asked, datasets), () => measureOne(run, world, asked, datasets)] as const),
+    );
+    const open = { "a month that is still open": () => measureOpenMonth(run, world) };
+    const measured = await measureEach({ ...Object.fromEntries(questions), ...open }, run.say);
+    const count = world.history.heavyAddresses.toLocaleString("en-US");
+    return { ...measured, notes: [`The tag's addresses are drawn from ${count}, with a skew, in every hour.`] };
   },
 };
 
