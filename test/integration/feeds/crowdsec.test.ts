@@ -5,6 +5,7 @@ import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { eventually } from "../../support/eventually.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const HOUR = 3_600_000;
@@ -142,7 +143,7 @@ test("a bouncer that obeys every answer bans exactly the list, without a gap", {
   /** When each decision ends. */
   const bans = new Map<string, number>();
   const ips = Array.from({ length: 16 }, (_, index) => numberToIpv4(0x2e000001 + index));
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < atVolume(4, 8); round++) {
     const seen = ips.filter(() => random.chance(0.3));
     await world.store(seen.map((ip) => observation(ip, now - 1_000)));
     const listed = random.shuffle(ips).slice(0, random.int(1, 12));

@@ -10,7 +10,7 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const STEPS = atVolume(20, 400);
+const STEPS = atVolume(12, 400);
 const TIMEOUT_MS = 600_000;
 
 type Seen = { readonly ip: string; readonly at: number; readonly tag: string };

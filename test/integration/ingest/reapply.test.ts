@@ -80,7 +80,7 @@ async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly
 
 let number = 0;
 /** Each month is a partition of its own. */
-const DAYS = atVolume(20, 60);
+const DAYS = atVolume(10, 60);
 
 function randomObservations(random: Random, count: number) {
   return Array.from({ length: count }, () =>
@@ -135,7 +135,7 @@ const reapply = (matches: Readonly<Record<string, unknown>>, more: Partial<Reapp
   });
 
 test("afterwards the store is as if the rules had always been the new ones", async () => {
-  const stored = randomObservations(seeded(1), atVolume(300, 600));
+  const stored = randomObservations(seeded(1), atVolume(150, 600));
   await storeIn(world, rulesOf(BEFORE), stored);
   await storeIn(expected, rulesOf(AFTER), stored);
   const before = await contentOf(world);
@@ -151,7 +151,7 @@ test("afterwards the store is as if the rules had always been the new ones", asy
 });
 
 test("rules that only give more tags leave the rollups where they are", async () => {
-  const stored = randomObservations(seeded(2), 200);
+  const stored = randomObservations(seeded(2), atVolume(100, 200));
   await storeIn(world, rulesOf(BEFORE), stored);
   await storeIn(expected, rulesOf({ ...BEFORE, ...{ d: { path: "/6" } } }), stored);
   expect(await reapply({ ...BEFORE, d: { path: "/6" } })).toMatchObject({ rollups: "current", isComplete: true });
@@ -160,7 +160,7 @@ test("rules that only give more tags leave the rollups where they are", async ()
 
 test("what the intake stores meanwhile is counted exactly", async () => {
   const random = seeded(3);
-  const stored = randomObservations(random, atVolume(200, 400));
+  const stored = randomObservations(random, atVolume(100, 400));
   await storeIn(world, rulesOf(BEFORE), stored);
   await storeIn(expected, rulesOf(AFTER), stored);
   let isOver = false;
@@ -185,7 +185,7 @@ test("what the intake stores meanwhile is counted exactly", async () => {
 });
 
 test("interrupted at any step, the same call again does what is left", async () => {
-  const stored = randomObservations(seeded(4), 300);
+  const stored = randomObservations(seeded(4), atVolume(150, 300));
   await storeIn(world, rulesOf(BEFORE), stored);
   await storeIn(expected, rulesOf(AFTER), stored);
   for (const step of ["observations", "rollups"] as const) {
@@ -201,7 +201,7 @@ test("interrupted at any step, the same call again does what is left", async () 
 test("only the times and the tags that were asked for change", async () => {
   const random = seeded(5);
   const middle = NOW - (DAYS / 2) * DAY;
-  const stored = randomObservations(random, 300).map(({ session_id: _none, ...rest }) => rest);
+  const stored = randomObservations(random, atVolume(150, 300)).map(({ session_id: _none, ...rest }) => rest);
   const isLate = ({ observed_at }: Record<string, unknown>) => Date.parse(String(observed_at)) >= middle;
   await storeIn(world, rulesOf(BEFORE), stored);
   const mixed = { ...BEFORE, a: AFTER.a };

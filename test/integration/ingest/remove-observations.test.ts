@@ -46,7 +46,7 @@ afterEach(async () => {
   await Promise.all([world.close(), expected.close()]);
 });
 
-const COUNT = atVolume(160, 4_000);
+const COUNT = atVolume(80, 4_000);
 /** Each month is a partition of its own. */
 const DAYS = atVolume(30, 60);
 const eventsOf = (seed: number) => makeEvents(seeded(seed), { count: COUNT, tags: TAGS, days: DAYS }, NOW);

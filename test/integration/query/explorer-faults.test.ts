@@ -3,6 +3,7 @@ import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { type ExplorerWindow, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
 import { type ExplorerWorld, NOISE, openExplorerWorld } from "../../support/browser/explorer-world.ts";
+import { atVolume } from "../../support/volume.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 
 let shown: ExplorerWorld;
@@ -38,7 +39,7 @@ test("every page is there in a browser with an invalid language tag, and in any 
   );
   const german = await open({ key: shown.key, locale: "de-CH" });
   for (const { page, open: go, faults } of [unnamed, invalid, german]) {
-    for (const path of PATHS) {
+    for (const path of atVolume(PATHS.slice(0, 4), PATHS)) {
       await go(path);
       expect([path, await page.locator('[role="alert"]:visible, #start').allTextContents()]).toEqual([path, []]);
     }

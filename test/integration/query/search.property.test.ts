@@ -25,8 +25,8 @@ const DAY = 24 * HOUR;
 const NOW = Date.now();
 const WORKSPACE = "team";
 const SCOPES = makeScopes([WORKSPACE, "others"]);
-const QUERIES = atVolume(8, 100);
-const OBSERVATIONS = atVolume(700, 4_000);
+const QUERIES = atVolume(5, 100);
+const OBSERVATIONS = atVolume(400, 4_000);
 /** A query has up to some dozens of conditions. */
 const TIMEOUT_MS = 600_000;
 const ACTOR = "Operator of census";
@@ -302,7 +302,7 @@ test("after observations are removed, they find what is left", { timeout: TIMEOU
   await removeObservations(world.client, { sensors: [sensor] });
   await expectAnswers(
     seeded(2),
-    atVolume(3, 25),
+    atVolume(2, 25),
     seen.filter(({ sensorId }) => sensorId !== sensor),
   );
 });

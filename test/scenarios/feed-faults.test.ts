@@ -3,16 +3,15 @@ import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { seeded } from "../../support/builders/random.ts";
-import { eventually } from "../../support/eventually.ts";
-import { type RestartableStore, startRestartableStore } from "../../support/servers/restartable-store.ts";
-import { atVolume } from "../../support/volume.ts";
-import { type CommandLine, openCommandLine, type Started } from "../../support/worlds/command-line.ts";
-import { MIGRATIONS } from "../../support/worlds/databases.ts";
-import { environmentOf } from "../../support/worlds/ingest-process.ts";
+import { seeded } from "../support/builders/random.ts";
+import { eventually } from "../support/eventually.ts";
+import { type RestartableStore, startRestartableStore } from "../support/servers/restartable-store.ts";
+import { type CommandLine, openCommandLine, type Started } from "../support/worlds/command-line.ts";
+import { MIGRATIONS } from "../support/worlds/databases.ts";
+import { environmentOf } from "../support/worlds/ingest-process.ts";
 
-const KILLS = atVolume(3, 30);
-const TIMEOUT_MS = atVolume(600_000, 3_600_000);
+const KILLS = 30;
+const TIMEOUT_MS = 3_600_000;
 const WAIT_MS = 90_000;
 
 let store: RestartableStore;
