@@ -65,7 +65,7 @@ const app = await createHttpApp({
   deadlineMs: 1_000,
   limits: { responseMemoryBytes: MEMORY_BYTES },
 });
-registerOperation(app, getFeed, async (request, reply, _deadline, _toJsonArray, toMediaBody) => {
+registerOperation(app, getFeed, async (request, reply, _deadline, { toMediaBody }) => {
   const { form } = request.params;
   const size = Number(request.query.size ?? ROWS);
   reply.header("feed-cursor", "here");
@@ -79,7 +79,7 @@ registerOperation(app, getFeed, async (request, reply, _deadline, _toJsonArray, 
   }
   return toMediaBody("text/csv; charset=utf-8", read());
 });
-registerOperation(app, getHashes, async (_request, _reply, _deadline, _toJsonArray, toMediaBody) =>
+registerOperation(app, getHashes, async (_request, _reply, _deadline, { toMediaBody }) =>
   toMediaBody("text/csv; charset=utf-8", ["a,b\n"]),
 );
 registerOperation(app, getCollections, async () => ({ collections: ["x"] }));

@@ -121,14 +121,19 @@ export type OperationRequest<Path extends string> = FastifyRequest<{
   Querystring: RawQuery;
 }>;
 
+/** What large bodies are made with: piece by piece, within the memory for responses. */
+type BodyMakers = {
+  /** For response members with many items. */
+  readonly toJsonArray: ToJsonArray;
+  /** For a body that is not JSON. */
+  readonly toMediaBody: ToMediaBody;
+};
+
 export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   request: OperationRequest<Path>,
   reply: FastifyReply,
   deadline: Deadline,
-  /** For response members with many items. */
-  toJsonArray: ToJsonArray,
-  /** For a body that is not JSON. */
-  toMediaBody: ToMediaBody,
+  bodyMakers: BodyMakers,
 ) => Promise<Immutable<z.input<Body>> | MediaBody | typeof NOT_MODIFIED | typeof NO_CONTENT | ErrorResponse>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
@@ -172,8 +177,10 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
       try {
         const answer = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);
-          const toMediaBody = mediaBodyMaker(memory, deadline);
-          const result = await handler(request, success, deadline, jsonArrayMaker(memory, deadline), toMediaBody);
+          const result = await handler(request, success, deadline, {
+            toJsonArray: jsonArrayMaker(memory, deadline),
+            toMediaBody: mediaBodyMaker(memory, deadline),
+          });
           if (result === NOT_MODIFIED) return 304;
           if (result === NO_CONTENT) return 204;
           if (result instanceof ErrorResponse) {

@@ -110,7 +110,7 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   registerOperation(
     app,
     getIps,
-    async (request, reply, deadline, toJsonArray) => {
+    async (request, reply, deadline, { toJsonArray }) => {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);

@@ -76,7 +76,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
   registerOperation(
     app,
     multiContext,
-    async (request, reply, deadline, toJsonArray) => {
+    async (request, reply, deadline, { toJsonArray }) => {
       const caller = deps.authenticate(request);
       const valid = [...new Set(readAddresses(request.body))].filter(isRoutableIpv4);
       const data = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>

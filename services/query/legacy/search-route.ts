@@ -60,7 +60,7 @@ export const legacySearch = defineOperation({
 });
 
 export function registerLegacySearch(app: FastifyInstance, deps: SearchDeps): void {
-  registerOperation(app, legacySearch, async (request, reply, deadline, toJsonArray) => {
+  registerOperation(app, legacySearch, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
     const { asked, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, signal);
     const { caller, scopes } = asked;

@@ -40,7 +40,7 @@ export function registerNoise(app: FastifyInstance, deps: NoiseDeps): void {
       sensorsOf(asked, deps, deadline.signal),
     ),
   );
-  registerOperation(app, getAddressObservations, async (request, reply, deadline, _toJsonArray, toMediaBody) => {
+  registerOperation(app, getAddressObservations, async (request, reply, deadline, { toMediaBody }) => {
     const page = { limit: readParameter(request.query, LIMIT), after: readParameter(request.query, CURSOR) };
     const format = readParameter(request.query, OBSERVATIONS_FORMAT);
     return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (asked, caller) => {

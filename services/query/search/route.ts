@@ -50,7 +50,7 @@ export function registerSearch(app: FastifyInstance, deps: SearchDeps): void {
   registerOperation(app, search, pages(app, deps, new Set()));
   registerOperation(app, searchMetadata, pages(app, deps, new Set(["raw_data"])));
 
-  registerOperation(app, searchIps, async (request, reply, deadline, toJsonArray) => {
+  registerOperation(app, searchIps, async (request, reply, deadline, { toJsonArray }) => {
     const asked = await readSearch(request, deps);
     const { counted, blocks } = await app.admission.run(request, searchCost(asked), deadline.signal, async () => {
       const counted = await readCount(asked, deadline.signal);
@@ -86,7 +86,7 @@ function pages(
   deps: SearchDeps,
   always: ReadonlySet<string>,
 ): OperationHandler<Pages["path"], Pages["success"]["schema"]> {
-  return async (request, reply, deadline, toJsonArray, toMediaBody) => {
+  return async (request, reply, deadline, { toJsonArray, toMediaBody }) => {
     const isCsv = readParameter(request.query, FORMAT) === "csv";
     const quick = readParameter(request.query, QUICK);
     const excluded = new Set([...always, ...readParameter(request.query, EXCLUDE)]);

@@ -33,7 +33,7 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
     };
   });
 
-  registerOperation(app, timeseries, async (request, reply, deadline, toJsonArray) => {
+  registerOperation(app, timeseries, async (request, reply, deadline, { toJsonArray }) => {
     const series = await readTimeseries(request, HOURS.hour, deps);
     const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
     const { signal } = deadline;

@@ -45,7 +45,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     return { token, feed };
   };
 
-  registerOperation(app, streamDecisions, async (request, reply, { signal }, toJsonArray) => {
+  registerOperation(app, streamDecisions, async (request, reply, { signal }, { toJsonArray }) => {
     const { token, feed } = feedOfBouncer(request);
     const state = await preparedState(feed, "addresses", reply, deps, signal);
     const isStartup = readParameter(request.query, STARTUP);
@@ -73,7 +73,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     return { new: await toJsonArray(decisionsOf(started, feed)), deleted: await toJsonArray(decisionsOf(ended, feed)) };
   });
 
-  registerOperation(app, listDecisions, async (request, reply, { signal }, toJsonArray) => {
+  registerOperation(app, listDecisions, async (request, reply, { signal }, { toJsonArray }) => {
     const ip = readParameter(request.query, IP);
     const { feed } = feedOfBouncer(request, ip === undefined ? "list" : "lookup");
     if (ip !== undefined && !isIpv4(ip) && !isIPv6(ip)) {

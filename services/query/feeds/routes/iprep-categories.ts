@@ -27,7 +27,7 @@ export const getIprepCategories = defineOperation({
 });
 
 export function registerIprepCategories(app: FastifyInstance, deps: ReaderDeps): void {
-  registerOperation(app, getIprepCategories, async (request, _reply, _deadline, _toJsonArray, toMediaBody) => {
+  registerOperation(app, getIprepCategories, async (request, _reply, _deadline, { toMediaBody }) => {
     readerOf(request, deps);
     return toMediaBody(`${TYPE}; charset=utf-8`, [IPREP_CATEGORIES_CSV]);
   });
