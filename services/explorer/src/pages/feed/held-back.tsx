@@ -2,10 +2,11 @@ import { heldBackOf } from "../../api/feeds.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { addressPath } from "../../routing/paths.ts";
 import { Loaded } from "../../shell/loaded.tsx";
+import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
-const SHOWN = 50;
+const SHOWN = 20;
 
 const REASONS = {
   service: "a known benign service",
@@ -23,14 +24,31 @@ export function HeldBackAddresses({ name }: { readonly name: string }) {
       <Loaded of={heldBack} what="the addresses that are held back">
         {({ count, addresses }) => (
           <>
-            <ul class="addresses">
-              {addresses.slice(0, SHOWN).map(({ ip, reason, name: whose, network, note }) => (
-                <li key={ip} data-held-back={ip}>
-                  <a href={addressPath(ip)}>{ip}</a> {REASONS[reason]}{" "}
-                  <Hostile text={[whose, network, note].filter((text) => text !== "").join(", ")} />
-                </li>
-              ))}
-            </ul>
+            <ScrollRegion label="Addresses that are held back">
+              <table>
+                <caption class="hidden">Addresses that the guard holds back</caption>
+                <thead>
+                  <tr>
+                    <th scope="col">Address</th>
+                    <th scope="col">What it is</th>
+                    <th scope="col">Of</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {addresses.slice(0, SHOWN).map(({ ip, reason, name: whose, network, note }) => (
+                    <tr key={ip} data-held-back={ip}>
+                      <th scope="row">
+                        <a href={addressPath(ip)}>{ip}</a>
+                      </th>
+                      <td>{REASONS[reason]}</td>
+                      <td>
+                        <Hostile text={[whose, network, note].filter((text) => text !== "").join(", ")} />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </ScrollRegion>
             {count > SHOWN ? (
               <p class="faint hint">
                 The first {SHOWN} of {formatCount(count)}.
