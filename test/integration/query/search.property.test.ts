@@ -302,7 +302,7 @@ test("after observations are removed, they find what is left", { timeout: TIMEOU
   await removeObservations(world.client, { sensors: [sensor] });
   await expectAnswers(
     seeded(2),
-    atVolume(2, 25),
+    atVolume(3, 25),
     seen.filter(({ sensorId }) => sensorId !== sensor),
   );
 });
