@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { twoAtOnce } from "./two-at-once.ts";
 
 /**
@@ -42,6 +42,8 @@ export type History = {
 /** Addresses lie in 11.0.0.0 to 99.255.255.255, all of them routable. */
 const FIRST_ADDRESS = 11 * 2 ** 24;
 const ADDRESSES = 89 * 2 ** 24;
+/** The oldest hours: answers do not reach them any more once the history is made and measured. */
+const HOURS_LEFT_OUT = 4;
 /** A prime: multiples of it meet every address once, far from their neighbours. */
 const SPREAD = 2_654_435_761;
 
@@ -62,11 +64,11 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
   const { heavyAddresses: heavy = { active: 200_000, later: 128_000 } } = options;
   const { ordinaryAddresses: ordinary = { active: 12_000, later: 12_200 }, steadyAddresses = 1_000 } = options;
   const { isHeavySkewed = false } = options;
-  const hours = days * 24;
+  const hours = days * 24 - HOURS_LEFT_OUT;
   const perHour = heavyPerHour + (tagIds.length - 1) * ordinaryPerHour;
   const rows = hours * perHour;
   // The hour that `end` is in has none of them, so that no time lies ahead of it.
-  const start = floorToHour(end) - days * DAY_MS;
+  const start = floorToHour(end) - hours * HOUR_MS;
   const params = {
     seed,
     tagIds: [...tagIds],

@@ -176,7 +176,10 @@ function differences(answer: unknown, oracle: ReadonlyMap<number, ReadonlySet<st
 
 const stored = defineQuery({
   name: "bench-posted",
-  sql: "SELECT uniqExact(observation_id) AS rows FROM observations WHERE startsWith(observation_id, 'event-')",
+  // On disk: the server has less memory than the ids of all observations take.
+  sql: `SELECT count() AS rows FROM (
+      SELECT observation_id FROM observations WHERE startsWith(observation_id, 'event-') GROUP BY observation_id
+    ) SETTINGS max_bytes_before_external_group_by = 33554432, max_bytes_ratio_before_external_group_by = 0`,
   params: z.object({}),
   row: z.object({ rows: z.int() }),
 });
