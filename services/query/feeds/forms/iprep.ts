@@ -22,9 +22,9 @@ export const IPREP_CATEGORIES_CSV = Object.values(CATEGORIES)
   .join("");
 
 /**
- * Suricata's reputation list: `network,category,score` lines. It has no changes, as Suricata reads whole lists. Addresses
- * are written as networks of one address: of plain ones Suricata keeps only as many as its host table has memory for, and
- * a plain one takes part in no network that other lists give a score to.
+ * Suricata's reputation list: `network,category,score` lines. It has no changes, as Suricata reads whole lists. An
+ * address is written as a network of one: of plain addresses Suricata keeps as many as its host table has memory for,
+ * and takes from each the scores that other lists give to its network.
  */
 export const iprep: Form = {
   name: "iprep",
