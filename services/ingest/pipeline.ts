@@ -19,8 +19,8 @@ export type IngestingBatch<R extends IncomingRecord> = {
 
 /**
  * The way of a batch that its source (`sources/`) has decoded (`formats/`): its records are validated, the sink makes
- * rows of the good ones (`rows/`) and stores them (`store/`), and the others are stored as dead letters. Then the source
- * commits. When the signal aborts (the batch comes again elsewhere), the steps that have not begun are left out.
+ * rows of the good ones (`rows/`) and stores them (`store/`), and the others are stored as dead letters. Then the
+ * source commits. When the signal aborts (the batch comes again elsewhere), the steps that have not begun are left out.
  */
 export function ingestBatch<R extends IncomingRecord>(
   records: readonly R[],

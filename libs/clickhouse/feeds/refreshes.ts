@@ -160,8 +160,9 @@ export const readSteps = (client: ClickHouseClient, feedId: string, since: numbe
 const revisions = defineQuery({
   name: "feed-revisions",
   sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, count,
-      if(parent = {none:UUID}, count, toUInt32(length(added))) AS added, toUInt32(length(removed)) AS removed
-    FROM (SELECT revision, parent, refreshed_at, count, added, removed FROM ${FEED_REFRESHES}
+      if(parent = {none:UUID}, count, came) AS added, gone AS removed
+    FROM (SELECT revision, parent, refreshed_at, count,
+        toUInt32(length(added)) AS came, toUInt32(length(removed)) AS gone FROM ${FEED_REFRESHES}
       WHERE feed_id = {feedId:UUID} AND parent != revision ORDER BY refreshed_at LIMIT 1 BY revision)
     ORDER BY refreshed_at DESC, revision DESC LIMIT {limit:UInt32}`,
   params: z.object({ feedId: z.string(), none: z.string(), limit: z.int() }),

@@ -13,11 +13,13 @@ export type ListedAddress = {
   /** Like `AS64500`. */
   readonly asn: string;
   readonly organization: string;
-  /** A two-letter code of ISO 3166. */
+  /** The two letters of ISO 3166. */
   readonly country: string;
 };
 
-/** The same as it is stored: times in milliseconds since 1970 UTC, undefined for not known; the network 0 is none. */
+/**
+ * An address as it is stored. Times are milliseconds since 1970 UTC; an unknown one is undefined, an unknown network 0.
+ */
 type StoredAddress = Omit<ListedAddress, "first_seen" | "last_seen" | "asn"> & {
   readonly firstSeen: number | undefined;
   readonly lastSeen: number | undefined;

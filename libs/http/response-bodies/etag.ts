@@ -14,7 +14,7 @@ export function isNotModified(request: FastifyRequest, reply: FastifyReply, body
 
 /**
  * Sets the strong `ETag` of a body whose revision is known before the body is made.
- * @param revision names the bytes of the uncompressed body, in letters, digits and `_`: other bytes have another one.
+ * @param revision letters, digits and `_`, which change whenever the uncompressed body does.
  * @returns whether the client has the body already, so that the operation can resolve to `NOT_MODIFIED`.
  */
 export function hasRevision(request: FastifyRequest, reply: FastifyReply, revision: string): boolean {

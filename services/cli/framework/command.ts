@@ -13,8 +13,8 @@ export type CommandContext = {
   readonly settings: Settings;
   readonly log: Logger;
   /**
-   * Aborts at the first Ctrl-C or SIGTERM. Until a command reads it, a signal ends the process immediately; from then on
-   * the command has to end.
+   * Aborts at the first Ctrl-C or SIGTERM. Until a command reads it, a signal ends the process immediately; from then
+   * on the command has to end.
    */
   readonly signal: AbortSignal;
   /** A line on standard output. */

@@ -5,8 +5,8 @@ export type Sink = (accepted: readonly AcceptedRecord<IncomingRecord>[]) => Prom
 
 export type PreparedRecords = {
   /**
-   * Must be called, once. Resolves when the records are safe. @returns those that the server refuses for their data: the
-   * reason by the record's index.
+   * Must be called, once. Resolves when the records are safe. @returns those that the server refuses for their data:
+   * the reason by the record's index.
    * @param signal aborted when the sender no longer waits: what is not sent yet is dropped, and nothing is retried.
    */
   store(signal?: AbortSignal): Promise<RefusedRecords>;

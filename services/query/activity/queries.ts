@@ -72,7 +72,8 @@ const bitParams = z.object({
 
 /**
  * Distinct addresses per bucket, for up to {@link MAX_WIDE_BUCKETS} buckets. Each row says which buckets its hours are
- * in, as bits from the first bucket that its block touches; an address's rows together have the bits of all its buckets.
+ * in, as bits from the first bucket that its block touches; an address's rows together have the bits of all its
+ * buckets.
  * @param segments how many buckets a block may touch.
  */
 export const countPerWideBucket = (segments: number) => {

@@ -48,8 +48,8 @@ export type ActivityDeps = ClassificationDeps & {
  * - `rows`: the rows of a small tag are read, and counted and listed in this process.
  * - `bits`: the store counts wide buckets by the bits of each address.
  * - `sets`: the store merges the sets of the hours of narrow buckets.
- * With `bits` and `sets`, lists come from the rows under a hash threshold, and the totals are counted meanwhile. For how
- * all addresses are classified see {@link classifyActive}.
+ * With `bits` and `sets`, lists come from the rows under a hash threshold, and the totals are counted meanwhile. For
+ * how all addresses are classified see {@link classifyActive}.
  */
 export async function readTagActivity(
   query: ActivityQuery,

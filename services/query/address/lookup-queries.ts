@@ -13,8 +13,8 @@ export const RECORD_COLUMNS = `toString(source_ip) AS ip, toUnixTimestamp64Milli
 
 /**
  * When addresses were last seen since `since`, and the tags they were seen with since then, known or not. Times in
- * milliseconds. Addresses that were not seen have no row. One table and no join, which would have to be planned: what is
- * joined to the rows is in memory anyway.
+ * milliseconds. Addresses that were not seen have no row. One table and no join, which would have to be planned: what
+ * is joined to the rows is in memory anyway.
  */
 export const lookUpAddresses = defineQuery({
   name: "address-lookup",

@@ -43,7 +43,7 @@ test("all callers without a key together take no more than half", () => {
   for (const { caller, analysis } of workspaces) expect(kept.get(analysis.uuid, caller)).toBe(analysis);
 });
 
-test("an analysis is of the caller's workspace, and after an hour of nobody", () => {
+test("an analysis is given to its workspace alone, and for an hour", () => {
   let now = 0;
   const kept = keepAnalyses(() => now);
   const analysis = analysisOf(1);

@@ -77,7 +77,7 @@ const KEPT_AFTER_READ_MS = 15 * 60_000;
 const MAX_REST_MS = 5 * 60_000;
 /** How many feeds are refreshed at the same time, those that a request waits for included. */
 const MAX_REFRESHES = 4;
-/** How many of them nobody waits for. */
+/** How many of them may run in the background, without a request that waits. */
 const LANES = 2;
 /** How long a refresh lets queries of callers go first. */
 const MAX_YIELD_MS = 5_000;
@@ -223,7 +223,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
   };
 }
 
-/** Does something again and again, unless it still goes on. Of failures in a row the first one is told. */
+/** Runs something at intervals, never twice at the same time. Reports the first of consecutive failures. */
 function repeat(act: () => Promise<void>, everyMs: number | undefined, onError: (error: unknown) => void) {
   let acting: Promise<void> | undefined;
   let isFailing = false;

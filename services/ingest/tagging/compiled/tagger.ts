@@ -18,8 +18,8 @@ const NO_TAGS: readonly string[] = [];
 
 /**
  * Compiles rules so that the time for an event hardly depends on their number: all texts, numbers and networks that
- * they ask for are looked for in one pass, and a rule is evaluated only when something was found without which it cannot
- * match.
+ * they ask for are looked for in one pass, and a rule is evaluated only when something was found without which it
+ * cannot match.
  */
 export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
   const builder = signalBuilder();

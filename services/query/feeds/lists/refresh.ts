@@ -77,7 +77,7 @@ export async function refreshFeed(
   return lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
 }
 
-/** A list that nobody refreshed for so long is refreshed before it is answered. */
+/** An older list is refreshed before it is answered. */
 export const STALE_MS = 90_000;
 
 /**

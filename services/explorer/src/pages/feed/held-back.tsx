@@ -5,15 +5,9 @@ import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
+import { GUARD_REASONS, guardDetails } from "../feeds/guard-reasons.ts";
 
 const SHOWN = 20;
-
-const REASONS = {
-  service: "a known benign service",
-  actor: "a known benign actor",
-  own_address: "one of the service's own addresses",
-  network: "in a network of yours",
-} as const;
 
 /** Which addresses of a feed the guard holds back, and why. */
 export function HeldBackAddresses({ name }: { readonly name: string }) {
@@ -30,19 +24,19 @@ export function HeldBackAddresses({ name }: { readonly name: string }) {
                 <thead>
                   <tr>
                     <th scope="col">Address</th>
-                    <th scope="col">What it is</th>
-                    <th scope="col">Of</th>
+                    <th scope="col">Why</th>
+                    <th scope="col">Details</th>
                   </tr>
                 </thead>
                 <tbody>
-                  {addresses.slice(0, SHOWN).map(({ ip, reason, name: whose, network, note }) => (
+                  {addresses.slice(0, SHOWN).map(({ ip, reason, ...facts }) => (
                     <tr key={ip} data-held-back={ip}>
                       <th scope="row">
                         <a href={addressPath(ip)}>{ip}</a>
                       </th>
-                      <td>{REASONS[reason]}</td>
+                      <td>{GUARD_REASONS[reason]}</td>
                       <td>
-                        <Hostile text={[whose, network, note].filter((text) => text !== "").join(", ")} />
+                        <Hostile text={guardDetails(facts)} />
                       </td>
                     </tr>
                   ))}

@@ -6,6 +6,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { Hostile } from "../../text/hostile.tsx";
+import { GUARD_REASONS, guardDetails } from "./guard-reasons.ts";
 
 /** What no feed lists, unless the feed says otherwise. */
 export function Guard() {
@@ -71,14 +72,6 @@ function Networks({ networks, remove }: NetworksProps) {
   );
 }
 
-const REASONS = {
-  "": "not guarded",
-  service: "guarded: it belongs to a known benign service",
-  actor: "guarded: it belongs to a known benign actor",
-  own_address: "guarded: it is one of the service's own addresses",
-  network: "guarded: it is in a network of yours",
-} as const satisfies Record<Guarded["reason"], string>;
-
 function WhyGuarded() {
   const [answer, setAnswer] = useState<Guarded>();
   const action = useAction();
@@ -101,7 +94,7 @@ function WhyGuarded() {
           <Hostile text={action.message} />
         ) : (
           <>
-            {answer.ip} is {REASONS[answer.reason]}
+            {answer.ip} is {answer.reason === "" ? "not guarded" : `guarded: ${GUARD_REASONS[answer.reason]}`}
             <Details of={answer} />.
           </>
         )}
@@ -110,13 +103,13 @@ function WhyGuarded() {
   );
 }
 
-function Details({ of: { name, network, note } }: { readonly of: Guarded }) {
-  const details = [name, network, note].filter((text) => text !== "");
-  if (details.length === 0) return null;
+function Details({ of }: { readonly of: Guarded }) {
+  const details = guardDetails(of);
+  if (details === "") return null;
   return (
     <>
       {" "}
-      (<Hostile text={details.join(", ")} />)
+      (<Hostile text={details} />)
     </>
   );
 }
