@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
@@ -20,6 +21,11 @@ beforeAll(async () => {
   // A running service accepts new keys within five seconds.
   await eventually(async () => expect(await get("/ping")).toMatchObject({ status: 200 }));
   await eventually(async () => expect(await publish(SEEN, sensorKey)).toMatchObject({ status: 202 }));
+  const definition = JSON.stringify({ query: "tags:ssh-scanner", description: "" });
+  expect(await ask("/v3/feeds/edge", { method: "PUT", body: definition, headers: { key } })).toMatchObject({
+    status: 201,
+    body: { count: 1 },
+  });
 });
 afterAll(() => disk.close());
 
@@ -41,6 +47,11 @@ const publish = (ip: string, senderKey: string) => {
   const headers = senderKey === "" ? {} : { key: senderKey };
   return ask("/v1/observations", { method: "POST", body: JSON.stringify(observation), headers });
 };
+
+async function readFeed(): Promise<{ readonly status: number; readonly list: string }> {
+  const response = await fetch(`${disk.url}/v3/feeds/edge.txt`, { headers: { key } });
+  return { status: response.status, list: await response.text() };
+}
 
 /** The answers of all operations that read the store, without the time of the request in them. */
 async function answers(): Promise<readonly (readonly [string, unknown])[]> {
@@ -77,8 +88,8 @@ async function answers(): Promise<readonly (readonly [string, unknown])[]> {
   );
 }
 
-test("on a full disk every answer is as before, the intake rejects requests, and commands say what is wrong", {
-  timeout: 240_000,
+test("on a full disk every answer and feed is as before, the intake rejects requests, and commands say what is wrong", {
+  timeout: 480_000,
 }, async () => {
   const before = await answers();
   for (const [path, answer] of before)
@@ -95,6 +106,8 @@ test("on a full disk every answer is as before, the intake rejects requests, and
   const list = () =>
     Promise.all(lists.map((args) => disk.runHere(...args).then(({ code, stdout }) => ({ code, stdout }))));
   const listed = await list();
+  const feed = { status: 200, list: `${SEEN}\n` };
+  expect(await readFeed()).toEqual(feed);
 
   await disk.fill();
   expect(await answers()).toEqual(before);
@@ -105,6 +118,7 @@ test("on a full disk every answer is as before, the intake rejects requests, and
     body: { message: expect.stringMatching(/again later/) },
   });
   expect(await list()).toEqual(listed);
+  expect(await readFeed()).toEqual(feed);
   const isFull = {
     code: 1,
     stdout: "",
@@ -122,8 +136,14 @@ test("on a full disk every answer is as before, the intake rejects requests, and
   }
   // The caches have refreshed several times by now.
   expect(await answers()).toEqual(before);
+  // Older than a list may be: it is refreshed before it is answered, which a full disk refuses.
+  for (const end = performance.now() + 100_000; performance.now() < end; await sleep(5_000)) {
+    expect(await readFeed()).toEqual(feed);
+  }
 
   await disk.free();
   await eventually(async () => expect(await publish(UNSEEN, sensorKey)).toMatchObject({ status: 202 }));
   expect(await get(`/v3/community/${UNSEEN}`)).toMatchObject({ status: 200, body: { noise: true } });
+  const both = { status: 200, list: `${SEEN}\n${UNSEEN}\n` };
+  await eventually(async () => expect(await readFeed()).toEqual(both), 120_000);
 });
