@@ -75,8 +75,8 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /**
  * An HTTP application with what all our interfaces share: responses are JSON unless an operation declares another media
- * type, every error is `{"message"}` without a library's wording, doubled leading slashes are one, unknown paths are
- * 404 and known paths with another method 405. `toHttpError` turns the errors of dependencies into error responses; any
+ * type, every error is `{"message"}` without a library's wording, doubled slashes are one, unknown paths are 404
+ * and known paths with another method 405. `toHttpError` turns the errors of dependencies into error responses; any
  * other unexpected error is a 500. Register the operations on it, then call {@link finishHttpApp}.
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {

@@ -32,7 +32,7 @@ const outputSchema = z.object({
   last: z.string(),
 });
 
-/** A service with a feed of an analyst, and a token of it. */
+/** A service with two feeds of an analyst, `edge` and `mail`, with the analyst's key and a token of `edge`. */
 async function serveFeed() {
   let now = Date.now();
   const world = await createServedWorld(() => now);
@@ -40,11 +40,12 @@ async function serveFeed() {
   const ips = Array.from({ length: 8 }, (_, index) => `45.0.0.${index + 1}`);
   await world.store(ips.map((ip) => observation(ip, now - 60_000)));
   const key = await world.addCaller("unlimited");
-  const put = async (query: string) => {
+  const put = async (query: string, name = "edge") => {
     now += 1_000;
-    await world.app.inject({ method: "PUT", url: "/v3/feeds/edge", headers: { key }, payload: { query } });
+    await world.app.inject({ method: "PUT", url: `/v3/feeds/${name}`, headers: { key }, payload: { query } });
   };
   await put("ip:45.0.0.0/24");
+  await put("ip:45.0.0.0/24", "mail");
   const made = await world.app.inject({
     method: "POST",
     url: "/v3/feeds/edge/tokens",
@@ -52,7 +53,7 @@ async function serveFeed() {
     payload: { label: "platform" },
   });
   const { token } = z.object({ token: z.string() }).parse(made.json());
-  return { url: world.url, ips, put, token };
+  return { url: world.url, ips, put, token, key };
 }
 
 const MISP_PROGRAM = `
@@ -77,8 +78,8 @@ test("PyMISP 2.5 reads the event that a feed's manifest names, and its attribute
   const python = await installFeedClients();
   const { url, ips, put, token } = await serveFeed();
   const read = async () =>
-    JSON.parse(await runProgram(python, ["-c", MISP_PROGRAM, `${url}/v3/feeds/edge/misp/`, token]));
-  const attributes = (gone: string) => ips.map((ip) => ["ip-src", ip, true, true, ip === gone]);
+    JSON.parse(await runProgram(python, ["-c", MISP_PROGRAM, `${url}/v3/feeds/edge/misp//`, token]));
+  const attributes = (gone: string) => ips.map((ip) => ["ip-src", ip, true, ip !== gone, ip === gone]);
   expect(await read()).toEqual({ isSame: true, attributes: attributes("") });
   await put("ip:45.0.0.0/24 -ip:45.0.0.3");
   expect(await read()).toEqual({ isSame: true, attributes: attributes("45.0.0.3") });
@@ -101,4 +102,44 @@ test("taxii2-client 2.3 pages through a feed and follows it, and stix2 3.0 takes
   const second = await read(first.last);
   expect(second.objects).toEqual([["indicator", "45.0.0.3", true]]);
   expect((await read(second.last)).objects).toEqual([]);
+});
+
+const SOURCE_PROGRAM = `
+import json, sys
+from stix2 import Filter, TAXIICollectionSource
+from taxii2client.v21 import ApiRoot
+
+url, key = sys.argv[1:]
+collections = {each.title: each for each in ApiRoot(url + "root/", user="any", password=key).collections}
+source = TAXIICollectionSource(collections["edge"])
+indicators = source.query([Filter("type", "=", "indicator")])
+one = indicators[0].id
+# As a client does that has one set of parameters for all the collections which it polls.
+parameters, polled = {"limit": 3}, []
+for title in ["edge", "mail"]:
+    names = []
+    while True:
+        envelope = collections[title].get_objects(**parameters)
+        names += [each["name"] for each in envelope.get("objects", [])]
+        if not envelope["more"]:
+            break
+        parameters["next"] = envelope["next"]
+    polled.append(names)
+print(json.dumps({
+    "found": [each.name for each in indicators],
+    "one": source.get(one).name,
+    "versions": len(source.all_versions(one)),
+    "none": source.get("indicator--3ae0b0a2-7289-5fda-8a85-02d057ba0968"),
+    "polled": polled,
+}))
+`;
+
+test("stix2's own source reads a feed with its limit of 5,000, and a poll of two feeds in one go misses neither", {
+  timeout: 600_000,
+}, async () => {
+  const python = await installFeedClients();
+  const { url, ips, key } = await serveFeed();
+  const output: unknown = JSON.parse(await runProgram(python, ["-c", SOURCE_PROGRAM, `${url}/taxii2/`, key]));
+  const all = ["Noisefloor", ...ips];
+  expect(output).toEqual({ found: ips, one: ips[0], versions: 1, none: null, polled: [all, all] });
 });

@@ -1,16 +1,23 @@
 import { expect, test } from "vitest";
 import { normalizeRequestTarget } from "./request-target.ts";
 
-test.each(["/v3/tags", "/", "/v3/community/8.8.8.8?a=//b#//c", "/v3/tags?name=%zz", "/a%20b/%C3%A9", "/v3//tags", "*"])(
-  "%s stays as it is",
-  (target) => expect(normalizeRequestTarget(target)).toBe(target),
-);
+test.each([
+  "/v3/tags",
+  "/",
+  "/v3/community/8.8.8.8?a=//b#//c",
+  "/v3/tags?name=%zz",
+  "/a%20b/%C3%A9",
+  "http://noise.example.org/v3/tags",
+  "*",
+])("%s stays as it is", (target) => expect(normalizeRequestTarget(target)).toBe(target));
 
 test.each([
   ["//v3/tags", "/v3/tags"],
   ["////v3/tags?a=1", "/v3/tags?a=1"],
   ["//", "/"],
-])("the doubled slash at the start of %s is one", (target, normalized) =>
+  ["/v3/feeds/edge/misp//manifest.json", "/v3/feeds/edge/misp/manifest.json"],
+  ["//v3///feeds//edge.txt?since=a//b", "/v3/feeds/edge.txt?since=a//b"],
+])("the doubled slashes in the path of %s are one", (target, normalized) =>
   expect(normalizeRequestTarget(target)).toBe(normalized),
 );
 

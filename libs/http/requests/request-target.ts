@@ -1,14 +1,15 @@
 /**
- * Rewrites a request target so that the router can read it. Doubled slashes at the start become one: some clients join
- * a base URL that ends in a slash that way. In a path segment that is not valid percent-encoding, `%` becomes literal
- * text, so that the operation answers with its own 400 like for any other text that is no address or id.
+ * Rewrites a request target so that the router can read it. Doubled slashes become one: some clients join a base URL
+ * that ends in a slash that way. In a path segment that is not valid percent-encoding, `%` becomes literal text, so that
+ * the operation answers with its own 400 like for any other text that is no address or id.
  */
 export function normalizeRequestTarget(target: string): string {
-  if (!target.startsWith("//") && !target.includes("%")) return target;
   const end = target.search(/[?#]/);
   const path = end < 0 ? target : target.slice(0, end);
-  const normalized = path
-    .replace(/^\/{2,}/, "/")
+  if (!path.includes("//") && !path.includes("%")) return target;
+  // The absolute form has a doubled slash of its own.
+  const joined = path.startsWith("/") ? path.replaceAll(/\/{2,}/g, "/") : path;
+  const normalized = joined
     .split("/")
     .map((segment) => (isDecodable(segment) ? segment : segment.replaceAll("%", "%25")))
     .join("/");

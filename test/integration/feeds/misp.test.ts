@@ -79,7 +79,7 @@ test("a MISP feed has one event, whose timestamp moves exactly when its addresse
   const changed = await readEvent(id);
   expect(changed.timestamp).toBe(String(now / 1_000));
   expect(changed.Attribute).toEqual([
-    { ...event.Attribute[0], deleted: true, timestamp: String(now / 1_000) },
+    { ...event.Attribute[0], to_ids: false, deleted: true, timestamp: String(now / 1_000) },
     event.Attribute[1],
   ]);
   expect((await ask("hashes.csv")).body).toBe(hash("45.0.0.2"));
@@ -109,6 +109,13 @@ test("an event with other content has another timestamp, within a second, too, a
   now += 1_000;
   await define({ query: "ip:45.0.0.0/24", description: "Mirrors of the edge" });
   expect(await read()).toEqual(states.at(-1));
+});
+
+test("MISP, which puts /manifest.json behind a URL that ends in a slash, gets it", async () => {
+  const id = await put("ip:45.0.0.2");
+  for (const file of ["manifest.json", `${id}.json`, "hashes.csv"]) {
+    expect(await ask(`/${file}`), file).toEqual(await ask(file));
+  }
 });
 
 test("a file that a MISP feed does not have is a 404 that lists those it has", async () => {

@@ -135,6 +135,33 @@ test("an empty next is a first page, and beside a next added_after says nothing"
   expect((await readPage(`${objects}?next=${far.toString("base64url")}&added_after=%0A`)).names).toEqual([]);
 });
 
+test("a limit above the server's is cut to it", async () => {
+  const id = await put("limit", "ip:45.0.0.0/24");
+  for (const limit of ["1001", "5000", "9".repeat(30)]) {
+    expect((await readPage(`${ROOT}collections/${id}/objects/?limit=${limit}`)).names, limit).toHaveLength(8);
+  }
+});
+
+test("the next of one collection begins another one where the client began the first one", async () => {
+  const [one, other] = [await put("one", "ip:45.0.0.0/24"), await put("other", "ip:45.0.0.0/24")];
+  const objectsOf = (id: string) => `${ROOT}collections/${id}/objects/`;
+  const all = await readPage(objectsOf(other));
+  const first = await readPage(`${objectsOf(one)}?limit=5`);
+  expect((await readPage(`${objectsOf(other)}?limit=1000&next=${first.next}`)).names).toEqual(all.names);
+  expect((await readPage(`${objectsOf(other)}?next=${first.next}&added_after=${all.last}`)).names).toEqual([]);
+  const later = await readPage(`${objectsOf(one)}?limit=5&added_after=2020-01-01T00:00:00Z`);
+  const changed = await put("other", "ip:45.0.0.0/24 -ip:45.0.0.2");
+  expect((await readPage(`${objectsOf(changed)}?next=${later.next}`)).names).toEqual([
+    "Noisefloor",
+    ...ips.filter((ip) => ip !== "45.0.0.2"),
+    "-45.0.0.2",
+  ]);
+  const newer = await readPage(`${objectsOf(one)}?limit=1&added_after=${new Date(now - 86_400_000).toISOString()}`);
+  expect((await readPage(`${objectsOf(other)}?limit=3&next=${newer.next}`)).names).toEqual(
+    ips.filter((ip) => ip !== "45.0.0.2").slice(0, 3),
+  );
+});
+
 test("wrong requests are told what is wrong", async () => {
   const id = await put("wrong", "ip:45.0.0.0/24");
   const objects = `${ROOT}collections/${id}/objects/`;
@@ -146,7 +173,7 @@ test("wrong requests are told what is wrong", async () => {
     expect(await statusOf("/taxii2/", { key, accept }), accept).toBe(200);
   }
   expect(await statusOf(`${ROOT}collections/5b7f2f5e-8a4e-4d2b-9c59-1f6c2a3b4d5e/objects/`)).toBe(404);
-  for (const query of ["next=x", "next=e30", "limit=0", "limit=1001", "added_after=yesterday", "match[version]=x"]) {
+  for (const query of ["next=x", "next=e30", "limit=0", "limit=-1", "added_after=yesterday", "match[version]=x"]) {
     expect(await statusOf(`${objects}?${query}`), query).toBe(400);
   }
 });

@@ -65,7 +65,11 @@ async function* itemsOf(addresses: Uint32Array, known: Readonly<Record<string, K
   }
 }
 
-async function* objectsOf(addresses: Uint32Array, known: Readonly<Record<string, Known>>, isRevoked = false) {
+export async function* objectsOf(
+  addresses: Uint32Array,
+  known: Readonly<Record<string, Known>> = {},
+  isRevoked = false,
+) {
   for await (const block of itemsOf(addresses, known)) {
     yield block.map(
       ({ ip, firstSeen, lastSeen, classification, tags }): FeedObject => ({

@@ -57,7 +57,8 @@ function toAttribute(eventId: string, object: FeedObject) {
     type: "ip-src",
     category: "Network activity",
     value: object.ip,
-    to_ids: true,
+    // Some platforms that read the file do not look at `deleted`.
+    to_ids: !object.isRevoked,
     timestamp: secondsOf(object.modifiedAt.getTime()),
     // PyMISP skips these when they are numbers.
     first_seen: formatTimestamp(object.firstSeen.getTime()),

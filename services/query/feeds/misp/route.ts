@@ -29,7 +29,8 @@ const getMispFile = defineOperation({
   method: "GET",
   path: "/v3/feeds/{name}/misp/{file}",
   summary: "The files of a feed that MISP reads: one event, with an attribute an address",
-  description: "`timestamp` moves exactly when the event changes. Addresses that left the feed are `deleted`.",
+  description:
+    "`timestamp` moves exactly when the event changes. Addresses that left the feed are `deleted`, with `to_ids` false.",
   pathParameters: { name: FEED_NAME, file: FILE },
   queryParameters: [],
   success: {

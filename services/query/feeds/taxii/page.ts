@@ -1,5 +1,5 @@
 import { UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
-import { type RawQuery, readParameter, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
+import { type Parameter, type RawQuery, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 import { IDENTITY } from "../objects/indicator.ts";
@@ -15,16 +15,23 @@ export const ADDED_AFTER = text({
   description: "Only versions that were added later, as `X-TAXII-Date-Added-Last` says it.",
   example: "2026-11-20T14:05:00.000Z",
 });
-export const LIMIT = wholeNumber({
+export const LIMIT: Parameter<number> = {
   name: "limit",
-  description: "How many objects a page has at most.",
-  min: 1,
-  max: MAX_LIMIT,
-  fallback: MAX_LIMIT,
-});
+  description: `How many objects a page has at most. A limit above ${MAX_LIMIT} is cut to it.`,
+  takes: "a whole number from 1 on",
+  schema: z
+    .string()
+    .regex(/^[1-9]\d*$/)
+    .transform((digits) => Math.min(Number(digits), MAX_LIMIT))
+    .pipe(z.int().min(1))
+    .default(MAX_LIMIT),
+  describedBy: "output",
+  example: String(MAX_LIMIT),
+};
 export const NEXT = text({
   name: "next",
-  description: "The `next` of the page before, which says all that its request did.",
+  description:
+    "The `next` of the page before, which says all that its request did. That of another collection begins this one.",
   example: "eyJtb2RpZmllZEF0Ijox",
 });
 const match = (name: string, example: string) =>
@@ -36,6 +43,10 @@ const MATCH_SPEC_VERSION = match("spec_version", "2.1");
 export const MATCHES = [MATCH_ID, MATCH_TYPE, MATCH_VERSION, MATCH_SPEC_VERSION] as const;
 
 const requestSchema = z.strictObject({
+  /** The id of the feed. */
+  collection: z.string(),
+  /** Where its first page began, in milliseconds since 1970 UTC; undefined for the beginning. */
+  addedAfter: z.int().min(0).max(MAX_TIME).optional(),
   /** The last version that was answered. Milliseconds since 1970 UTC. */
   modifiedAt: z.int().min(0).max(MAX_TIME),
   address: z.int().min(0).max(LAST_ADDRESS),
@@ -76,15 +87,23 @@ function parseTime(text: string, name: string): number {
 }
 
 /**
- * What a request asks for.
+ * What a request asks a collection for. Some clients send the `next` of one collection to the following one, without
+ * the `added_after` that they began with: that `next` has it.
  * @param objectId the one object that its path names.
+ * @returns whether it begins with the collection's first page, too.
  * @throws HttpError 400 for a wrong parameter.
  */
-export function readPageRequest(query: RawQuery, objectId?: string): PageRequest {
+export function readPageRequest(
+  query: RawQuery,
+  collection: string,
+  objectId?: string,
+): { readonly request: PageRequest; readonly isFirst: boolean } {
   const next = readParameter(query, NEXT);
-  if (next !== undefined) return parseNext(next);
+  const before = next === undefined ? undefined : parseNext(next);
+  if (before?.collection === collection) return { request: before, isFirst: false };
   const since = readParameter(query, ADDED_AFTER);
-  const addedAfter = since === undefined ? undefined : parseTime(since, ADDED_AFTER.name);
+  const addedAfter =
+    since === undefined ? before?.addedAfter : Math.min(Math.max(parseTime(since, ADDED_AFTER.name), 0), MAX_TIME);
   const asked = objectId === undefined ? listOf(readParameter(query, MATCH_ID)) : [objectId];
   const types = listOf(readParameter(query, MATCH_TYPE));
   const versions = listOf(readParameter(query, MATCH_VERSION)) ?? [];
@@ -99,10 +118,11 @@ export function readPageRequest(query: RawQuery, objectId?: string): PageRequest
   const versionTimes = isAnyVersion ? [] : times.map((version) => parseTime(version, MATCH_VERSION.name));
   const isOfType = (type: string) => types?.includes(type) ?? true;
   const identityVersion = isAnyVersion || versionTimes.includes(Date.parse(IDENTITY.modified));
-  return {
-    modifiedAt: Math.min(Math.max(addedAfter ?? 0, 0), MAX_TIME),
+  const request = {
+    collection,
+    modifiedAt: addedAfter ?? 0,
     address: addedAfter === undefined ? 0 : LAST_ADDRESS,
-    ...(addedAfter === undefined ? {} : { revokedAfter: 0 }),
+    ...(addedAfter === undefined ? {} : { addedAfter, revokedAfter: 0 }),
     hasIdentity:
       isOfVersion &&
       identityVersion &&
@@ -113,4 +133,5 @@ export function readPageRequest(query: RawQuery, objectId?: string): PageRequest
     ids: ids ?? [],
     versions: versionTimes,
   };
+  return { request, isFirst: true };
 }

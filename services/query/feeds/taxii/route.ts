@@ -25,7 +25,7 @@ import {
   STIX_TYPE,
   TAXII_TYPE,
 } from "./operations.ts";
-import { formatNext, LIMIT, NEXT, type PageRequest, readPageRequest } from "./page.ts";
+import { formatNext, LIMIT, type PageRequest, readPageRequest } from "./page.ts";
 
 /** Whether an `Accept` leaves room for TAXII 2.1. */
 function isAcceptable(accept = "*/*"): boolean {
@@ -79,8 +79,8 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   };
   const readPage = async (feed: Feed, query: RawQuery, context: PageContext, objectId?: string): Promise<Page> => {
     const limit = readParameter(query, LIMIT);
-    const asked = readPageRequest(query, objectId);
-    const request = readParameter(query, NEXT) === undefined ? await firstPage(feed, asked, context) : asked;
+    const { request: asked, isFirst } = readPageRequest(query, feed.id, objectId);
+    const request = isFirst ? await firstPage(feed, asked, context) : asked;
     const { hasIdentity, hasIndicators, modifiedAt, address, revokedAfter = 0, ids, versions } = request;
     const room = hasIdentity ? limit - 1 : limit;
     const options = { after: { modifiedAt, address }, limit: room + 1, revokedAfter, ids, versions };
