@@ -12,6 +12,7 @@ const momentOf = (value: unknown, zone?: string) => Date.parse(String(timeOf(val
 test.each([
   "2026-11-27T13:00:00Z",
   "2026-11-27t14:00:00+01:00",
+  "2026-11-27T13:00:00.000000+00:00Z",
   "2026-11-27 14:00:00 +0100",
   "2026-11-27 14:00:00+01",
   "2026/11/27 13:00:00",
@@ -93,6 +94,7 @@ test("a time without a year is of the last year in which it is past, or was befo
 test.each([
   ["a word", "yesterday"],
   ["a day that no month has, in a zone", "2026-02-30 13:00:00"],
+  ["a zone and another", "2026-11-27T14:00:00+01:00Z"],
   ["an unknown month", "Foo 27 2026 13:00:00"],
   ["digits of no unit", "20261127130000"],
   ["day and month in either order", "11/12/2026 13:00:00"],

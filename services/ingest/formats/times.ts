@@ -20,9 +20,9 @@ const MONTH = "(?<month>[A-Z][a-z]{2})";
 const DAY = String.raw`(?<day>[ \d]?\d)`;
 const WEEKDAY = "(?:[A-Z][a-z]{2},? )?";
 
-/** Date, time, fraction and zone, as most sensors write them. */
+/** Date, time, fraction and zone, as most sensors write them; ElasticPot and IPPHoney end with `+00:00Z`. */
 const TIME =
-  /^(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5})?$/i;
+  /^(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(?:[+-]00:?00(?=Z))?(Z|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5})?$/i;
 /** Spellings with the month's name. */
 const NAMED_MONTH: readonly RegExp[] = [
   // Nov 27 13:00:00, the same with the zone UTC or the year 2026 after it, and Fri Nov 27 13:00:00 UTC 2026

@@ -124,12 +124,34 @@ const LINES: readonly (readonly [line: string, format: string, expected: object 
     { http: { method: "GET", path: "/" } },
   ],
   [
-    'www.example.org:443 45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "POST /a b HTTP/1.1" 400 0 "http://x/?\\"" "a\\\\b"',
+    'www.example.org:80 45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "POST /a b HTTP/1.1" 400 0 "http://x/?\\"" "a\\\\b"',
     "access-log",
-    {
-      destination_port: 443,
-      http: { host: "www.example.org", path: "/a b", referer: 'http://x/?"', user_agent: "a\\b" },
-    },
+    { http: { host: "www.example.org", path: "/a b", referer: 'http://x/?"', user_agent: "a\\b" } },
+  ],
+  [
+    'cafe.de 45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "GET /solr HTTP/1.1" 200 2 "-" "x"',
+    "access-log",
+    { source_ip: "45.83.64.21", http: { host: "cafe.de", path: "/solr" } },
+  ],
+  [
+    '203.0.113.7:8080 45.83.64.21 - a [b] \\x22c [20/Nov/2026:13:00:00 +0000] "GET / HTTP/1.1" 200 2 "-" "x"',
+    "access-log",
+    { source_ip: "45.83.64.21", http: { host: "203.0.113.7", path: "/" } },
+  ],
+  [
+    '[2001:db8::7]:80 2001:db8::1 - - [20/Nov/2026:13:00:00 +0000] "GET / HTTP/1.1" 200 2 "-" "x"',
+    "access-log",
+    "source-not-routable",
+  ],
+  [
+    '45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "OPTIONS sip:nm SIP/2.0" 400 157 "-" "-"',
+    "access-log",
+    { application: "sip", http: { method: "OPTIONS", path: "sip:nm" } },
+  ],
+  [
+    'cafe.de:18081 45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "OPTIONS / RTSP/1.0" 400 157 "-" "-"',
+    "access-log",
+    { application: "rtsp", http: { method: "OPTIONS", path: "/" } },
   ],
   [
     '45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "\\x16\\x03\\x01\\x00\\xEE" 400 150 "-" "-"',
@@ -137,8 +159,12 @@ const LINES: readonly (readonly [line: string, format: string, expected: object 
     { source_ip: "45.83.64.21", transport: "tcp" },
   ],
   ['45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "-" 408 - "-" "-"', "access-log", { source_ip: "45.83.64.21" }],
-  ['45.83.64.21 - admin [20/Nov/2026:13:00:00 +0000] "GET /map HTTP/2.0" 200 9 "-" "x"', "access-log", "operator"],
-  ['45.83.64.21 - admin [20/Nov/2026:13:00:00 +0000] "GET /map HTTP/2.0" 401 9 "-" "x"', "access-log", { http: {} }],
+  [
+    // A visitor may claim to be any user, also where no password is asked for.
+    '45.83.64.21 - admin [20/Nov/2026:13:00:00 +0000] "GET /cgi-bin/luci HTTP/1.1" 200 612 "-" "curl/7.88.1"',
+    "access-log",
+    { http: { path: "/cgi-bin/luci" } },
+  ],
   [
     '::1 - - [20/Nov/2026:13:00:00 +0000] "OPTIONS * HTTP/1.0" 200 126 "-" "Apache/2.4.62 (Debian) (internal dummy connection)"',
     "access-log",
@@ -189,6 +215,13 @@ describe("a line of a program that a map comes along for", () => {
       "unknown-format",
       "unknown-format",
     ]);
+  });
+
+  test("the port after an access log's virtual host is not the one that was visited, for Apache writes its ServerName's", async () => {
+    const request = '45.83.64.21 - - [20/Nov/2026:13:00:00 +0000] "GET / HTTP/1.1" 403 481 "-" "-"';
+    const [record] = await readAuto(`www.example.org:80 ${request}`, MAPS);
+    expect(record?.value).toHaveProperty("http.host", "www.example.org");
+    expect(record?.value).not.toHaveProperty("destination_port");
   });
 
   test("packets that filterlog let in count when the setting says so", async () => {

@@ -1,10 +1,10 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { Fields } from "../fields.ts";
 import { readCsvLine } from "../text/csv.ts";
+import { unescapeText } from "../text/unescape.ts";
 import { compilePattern, MAX_LINE_LENGTH, type Pattern } from "./patterns.ts";
 import { LINE } from "./read.ts";
 import type { FieldMap } from "./schema.ts";
-import { unescapeText } from "./unescape.ts";
 
 /** What a line holds: its fields by their names, or why they cannot be told. */
 export type ReadLine = { readonly fields: Fields } | { readonly rejection: Rejection } | "header";

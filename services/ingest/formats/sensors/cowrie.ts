@@ -1,6 +1,7 @@
-import { toObservation } from "../draft.ts";
+import { type HttpDraft, toObservation } from "../draft.ts";
 import { type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { unescapeText } from "../text/unescape.ts";
 import { cveLabels } from "./monitors/suricata-eve.ts";
 import { readHttpRequest } from "./payload.ts";
 
@@ -53,16 +54,18 @@ export const cowrie: LogFormat = {
 export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "eventid")?.replace(/^cowrie\./, "") ?? "";
   if (!BEHAVIOURS.has(event)) return { ignored: "no-behaviour" };
-  const username = event.startsWith("login.") ? toText(record.username) : undefined;
+  // Only since version 3 every event names the protocol.
+  const typed = "protocol" in record ? typedText : toText;
+  const username = event.startsWith("login.") ? typed(record.username) : undefined;
   const isOther = username !== undefined && record.protocol !== "ssh" && OTHER_PROTOCOL.test(username);
   const isLogin = event.startsWith("login.") && !isOther;
-  const http = isOther ? readHttpRequest([username, toText(record.password)].join("\r\n")) : undefined;
+  const password = typed(record.password);
+  const said = event === "client.version" ? readFirstLine(typed(record.version)) : undefined;
   // Without an address the shell itself wrote the file, by a redirection.
   const isRedirection = event === "session.file_download" && textAt(record, "url") === undefined;
   const isCommand = event === "command.input" && !PASSWORD_PROGRAMS.has(textAt(record, "realm") ?? "");
   const isProxying = event === "direct-tcpip.request";
   const digest = textAt(record, "shasum");
-  const banner = event === "client.version" ? withoutRepr(textAt(record, "version")) : undefined;
   return toObservation(
     {
       format: "cowrie",
@@ -74,17 +77,17 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: isProxying ? undefined : portAt(record, "src_port"),
       destinationPort: isProxying ? undefined : portAt(record, "dst_port", "dest_port"),
       transport: "tcp",
-      application: textAt(record, "protocol") ?? applicationOf(event, banner),
+      application: textAt(record, "protocol") ?? applicationOf(event, said?.sshBanner),
       session: textAt(record, "session"),
-      credentials: isLogin ? [{ username, password: toText(record.password) }] : [],
+      credentials: isLogin ? [{ username, password }] : [],
       loginAttempts: isLogin ? 1 : undefined,
       commands: isCommand ? textsAt(record, "input") : [],
       urls: event.startsWith("session.file") ? textsAt(record, "url") : [],
       payloadSha256: event.startsWith("session.file") ? [digest] : [],
       labels: LABELS.has(event) && !isOther && !isRedirection ? [`cowrie:${event}`, ...cvesOf(record, event)] : [],
-      http,
+      http: isOther ? readHttpRequest([username, password].join("\r\n")) : said?.http,
       hassh: event === "client.kex" ? textAt(record, "hassh") : undefined,
-      sshBanner: banner,
+      sshBanner: said?.sshBanner,
       key: [record.session, record.timestamp, event, record.message],
     },
     options,
@@ -100,7 +103,27 @@ function applicationOf(event: string, banner: string | undefined): string | unde
 const cvesOf = (record: Fields, event: string) =>
   event.startsWith("telnet.") ? textsAt(record, "cve").flatMap(cveLabels) : [];
 
+/** What came first at the SSH port: a banner, or a request of somebody who took it for a web server. */
+export function readFirstLine(line: string | undefined): {
+  sshBanner?: string | undefined;
+  http?: HttpDraft | undefined;
+} {
+  const text = withoutRepr(line);
+  return text === undefined || text.startsWith("SSH-") ? { sshBanner: text } : { http: readHttpRequest(text) };
+}
+
 /** Cowrie before version 2 wrote the representation of Python's bytes: `b'SSH-2.0-Go'`. */
 function withoutRepr(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (/^b(['"])(.*)\1$/s.exec(text)?.[2] ?? text);
+}
+
+/** What Cowrie 3.1 writes for names, passwords and banners: `\xd0` for each byte that is no printable ASCII. */
+const ESCAPED = /^(?:[ -[\]-~]|\\\\|\\x[\da-f]{2})*$/;
+
+/** A name, password or banner as it was typed. Bytes that are not UTF-8 stay as they are written. */
+export function typedText(value: unknown): string | undefined {
+  const text = toText(value);
+  if (!text?.includes("\\") || !ESCAPED.test(text)) return text;
+  const typed = unescapeText(text);
+  return typed.includes("\ufffd") ? text : typed;
 }

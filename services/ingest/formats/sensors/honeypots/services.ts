@@ -4,12 +4,18 @@ import { MAX_PAYLOAD_LENGTH, readPayload } from "../payload.ts";
 import { type Honeypot, isEventOf, spokenIn } from "./honeypot.ts";
 import { readRedisCommand } from "./redis.ts";
 
+/** ADBHoneypot, a later honeypot in its manner, calls its events `adbhoneypot.what`. */
 const adbhoney: Honeypot = {
   name: "adbhoney",
-  recognizes: isEventOf("adbhoney"),
+  recognizes: (record) => ADB_EVENT.test(textAt(record, "eventid") ?? ""),
   application: "adb",
-  read: (record) => ({ urls: textsAt(record, "src_url"), payloadSha256: textsAt(record, "shasum") }),
+  read: (record) => ({
+    labels: textsAt(record, "eventid").map((event) => event.replace(ADB_EVENT, "adbhoney:")),
+    urls: textsAt(record, "src_url"),
+    payloadSha256: textsAt(record, "shasum"),
+  }),
 };
+const ADB_EVENT = /^adbhoney(?:pot)?\./;
 
 /** A member names the industrial protocol, and `id` the session. */
 const conpot: Honeypot = {

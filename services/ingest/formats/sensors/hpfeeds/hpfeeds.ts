@@ -3,7 +3,7 @@ import { toObservation } from "../../draft.ts";
 import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
 import { parseJson } from "../../json/parse.ts";
-import { cowrie } from "../cowrie.ts";
+import { cowrie, readFirstLine, typedText } from "../cowrie.ts";
 import { heralding } from "../heralding.ts";
 import { loginOf, spokenIn, transportOf } from "../honeypots/honeypot.ts";
 import { otherHoneypots } from "../honeypots/honeypots.ts";
@@ -69,8 +69,9 @@ function labelled(observation: Fields, label: string): Fields {
 function sessionOf(payload: Fields, channel: string) {
   const loggedIn = at(payload, "loggedin");
   const pairs = [...listAt(payload, "credentials"), ...(Array.isArray(loggedIn) ? [loggedIn] : [])];
+  const typed = channel === "cowrie.sessions" ? typedText : toText;
   const credentials = pairs.flatMap((pair) =>
-    Array.isArray(pair) ? [{ username: toText(pair[0]), password: toText(pair[1]) }] : [],
+    Array.isArray(pair) ? [{ username: typed(pair[0]), password: typed(pair[1]) }] : [],
   );
   const session = textAt(payload, "session");
   // More are not kept, and comparing them with thousands of words takes seconds.
@@ -92,7 +93,7 @@ function sessionOf(payload: Fields, channel: string) {
     commands: [...commands, ...unknown],
     urls: textsAt(payload, "urls"),
     payloadSha256: textsAt(payload, "hashes"),
-    sshBanner: textAt(payload, "version"),
+    ...readFirstLine(typed(payload.version)),
     labels: [`hpfeeds:${channel}`, ...(Array.isArray(loggedIn) ? ["cowrie:login.success"] : [])],
     ...(session !== undefined && { key: [session, textAt(payload, "startTime")] }),
   };

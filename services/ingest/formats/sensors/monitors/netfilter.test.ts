@@ -87,6 +87,8 @@ test.each([
   "Shorewall:net2fw:ACCEPT:",
   "filter_IN_public_ALLOW: ",
   "[WAN_LOCAL-10-A]",
+  '[WAN_LOCAL-A-2147483647] DESCR="[WAN_LOCAL]not blocked" ',
+  '[WAN_IN-RET-3001] DESCR="return" ',
   "101 6 tap101i0-IN 19/Nov/2026:14:00:00 +0100 policy ACCEPT: ",
 ])("a packet that the filter let in, like %j, counts only if the settings say so", async (prefix) => {
   const line = `${HEAD}${prefix}${IN}${SYN}`;
@@ -94,12 +96,13 @@ test.each([
   expect((await read(line, { countsAccepted: true }))?.value).toMatchObject({ source_ip: "45.83.64.9" });
 });
 
-test.each(["[UFW LIMIT BLOCK] ", "REJECT wan in: ", "not accepted, dropped: ", "bypassed ", "[WAN_IN-default-D]", ""])(
-  "%j does not say that the packet was let in",
-  async (prefix) => {
-    expect(await reasonOf(`${HEAD}${prefix}${IN}${SYN}`)).toBeUndefined();
-  },
-);
+test.each([
+  ...["[UFW LIMIT BLOCK] ", "REJECT wan in: ", "not accepted, dropped: ", "bypassed ", "[WAN_IN-default-D]", ""],
+  '[WAN_LOCAL-D-2147483647] DESCR="[WAN_LOCAL]what allow lists leave" ',
+  `[CUSTOM1_WAN-R-10005] DESCR="reject-A] ${"x".repeat(300)}" `,
+])("%j does not say that the packet was let in", async (prefix) => {
+  expect(await reasonOf(`${HEAD}${prefix}${IN}${SYN}`)).toBeUndefined();
+});
 
 test("a firewall's host may be called as its rules are", async () => {
   const line = `Nov 19 13:00:00 accept-gw kernel: ${IN}${SYN}`;

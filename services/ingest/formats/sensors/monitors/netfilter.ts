@@ -69,8 +69,7 @@ function decodePacket(line: string, options: DecodeOptions): Decoded {
   const answer = isIcmp ? icmpAnswer(icmpTypeOf(text)) : tcpAnswer(transport, text, { sourcePort, destinationPort });
   if (answer !== undefined) return { ignored: answer };
   const { time, host, end } = readSyslogHead(line);
-  const prefixEnd = interfaces?.index ?? packet.index;
-  if (!options.countsAccepted && saysAccepted(line.slice(Math.max(end, prefixEnd - MAX_PREFIX), prefixEnd))) {
+  if (!options.countsAccepted && saysAccepted(line.slice(end, interfaces?.index ?? packet.index))) {
     return { ignored: "accepted-visit" };
   }
   return toObservation(
@@ -124,12 +123,20 @@ function tcpAnswer(transport: string, packet: string, { sourcePort = 0, destinat
 const DENIED = /(?<![a-z])(?:drop|block|reject|den(?:y|ied))(?:[pt]?ed)?(?![a-z])/i;
 const ACCEPTED = /(?<![a-z])(?:accept|allow|pass|permit)(?:[pt]?ed)?(?![a-z])/i;
 const ACTION = new RegExp(`^(?:${DENIED.source}|${ACCEPTED.source})$`, "i");
-/** EdgeOS' mark of a rule that accepts, and ufw's of a new connection, which has a line of its own if it is blocked. */
-const ACCEPTED_MARK = /-A\]|\[UFW AUDIT/;
+/**
+ * What the rule did, as EdgeOS (`[WAN_LOCAL-10-A]`), VyOS and UniFi (`[WAN_LOCAL-A-2147483647]`) write it before the
+ * rule's description: accept, return, drop or reject.
+ */
+const MARK = /\[[^[\]\s]*-(A|RET|D|R)(?:-\d+)?\]/;
+/** ufw's mark of a new connection, which has a line of its own if it is blocked. */
+const AUDIT = "[UFW AUDIT";
 /** nftables takes prefixes of 127 characters; Proxmox writes more before them. */
 const MAX_PREFIX = 200;
 
 /** Whether the prefix of a line, like `[UFW ALLOW]` or `policy ACCEPT:`, says that the packet was let in. */
 function saysAccepted(prefix: string): boolean {
-  return (ACCEPTED.test(prefix) || ACCEPTED_MARK.test(prefix)) && !DENIED.test(prefix);
+  const mark = MARK.exec(prefix)?.[1];
+  if (mark !== undefined) return mark === "A" || mark === "RET";
+  const words = prefix.slice(-MAX_PREFIX);
+  return (ACCEPTED.test(words) || words.includes(AUDIT)) && !DENIED.test(words);
 }
