@@ -174,13 +174,23 @@ test("of a record larger than 8 MiB the first 8 MiB and the size are kept", asyn
 
 test.each([
   ["an empty body", "", {}, 400, "The request body is empty"],
-  ["a broken array", "[1,", {}, 400, "The request body must be NDJSON or a JSON array of observations"],
+  ["a body of white space", " \n", {}, 400, "The request body is empty"],
   ["invalid gzip", "hello", { "content-encoding": "gzip" }, 400, "The request body is not valid gzip"],
   ["another encoding", "hello", { "content-encoding": "br" }, 415, "Content-Encoding must be gzip or left out"],
 ])("%s is rejected with an error message", async (_name, payload, headers, status, message) => {
   expect(await post(payload, { "content-type": "application/json", ...headers })).toEqual({
     status,
     body: { message },
+  });
+});
+
+test("a first line that begins with a bracket costs none of the lines after it", async () => {
+  const lines = ["[Sun Nov 29 01:00:00.123456 2026] [core:error] AH00126", ...["45.1.3.1", "45.1.3.2"].map(good)];
+  const payload = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n");
+  expect(await post(payload)).toMatchObject({ status: 202, body: { accepted: 2, rejected: 1 } });
+  expect(await post(`[${JSON.stringify(good("45.1.3.3"))},{"torn":`)).toMatchObject({
+    status: 202,
+    body: { accepted: 1, rejected: 1, reasons: { "not-json": 1 } },
   });
 });
 

@@ -110,16 +110,17 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
         continue;
       }
       const end = yield* endOfRecord(first);
-      if (end === "later") return at;
-      if (end !== undefined) {
+      const isElement = typeof end === "number" ? endsElement(bytes, end, canWait()) : false;
+      if (end === "later" || isElement === "later") return at;
+      if (end !== undefined && isElement) {
         const start = at;
         at = end;
         if (!onRecord(bytes.subarray(start, end))) return at;
         continue;
       }
     } else if (byte === OPEN_BRACKET) {
-      const opens = opensArray(bytes, first, lineEnd(first));
-      if (opens === undefined && canWait()) return at;
+      const opens = yield* opensArray(bytes, first, lineEnd(first), canWait());
+      if (opens === "later") return at;
       if (opens) {
         state.isInArray = true;
         at = first + 1;
@@ -181,19 +182,35 @@ function* skippingPadding(bytes: Buffer, start: number): Generator<void, number>
 }
 
 /**
- * Whether a bracket opens an array of records; undefined when the bytes end before that is known. Kernels write the
- * time in brackets.
+ * Whether a bracket opens an array of records: its line begins one and holds nothing after it. Kernels, Apache and
+ * others begin their lines with times in brackets.
  */
-function opensArray(bytes: Buffer, start: number, lineEnd: number): boolean | undefined {
+function* opensArray(
+  bytes: Buffer,
+  start: number,
+  lineEnd: number,
+  canWait: boolean,
+): Generator<void, boolean | "later"> {
   const next = skipSpace(bytes, start + 1);
-  if (next === bytes.length) return undefined;
+  if (bytes[next] === OPEN_BRACE) return true;
+  if (canWait && (next === bytes.length || lineEnd === bytes.length)) return "later";
+  // Alone on its line, it opens an array whose first value follows.
+  if (next > lineEnd) return VALUE_START.test(String.fromCharCode(bytes[next] ?? 0));
+  // With its newline, which ends no text: a quote that is not closed by then opens nothing.
+  const line = bytes.subarray(0, lineEnd + 1);
+  const end = yield* readingValue(line, start);
+  return end >= 0 ? skipSpace(bytes, end, lineEnd) === lineEnd : ~end > lineEnd;
+}
+
+const VALUE_START = /[{["\]\dtfn-]/;
+
+/** Whether what follows a value in an array may follow one: else a number or word is the beginning of a line of text. */
+function endsElement(bytes: Buffer, end: number, canWait: boolean): boolean | "later" {
+  if (bytes[end - 1] === CLOSE_BRACE || bytes[end - 1] === CLOSE_BRACKET) return true;
+  const next = skipSpace(bytes, end);
   const byte = bytes[next];
-  if (byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === CLOSE_BRACKET || byte === 0x22) return true;
-  const reading = readingValue(bytes.subarray(0, lineEnd), start);
-  for (;;) {
-    const piece = reading.next();
-    if (piece.done) return piece.value >= 0 && skipSpace(bytes, piece.value, lineEnd) === lineEnd;
-  }
+  if (byte === undefined && canWait) return "later";
+  return byte === undefined || byte === COMMA || byte === CLOSE_BRACKET || bytes.subarray(end, next).includes(NEWLINE);
 }
 
 /** Whether an object may begin on the line on which another one ends. */

@@ -97,7 +97,7 @@ describe("the scan accepts what JSON.parse does", () => {
     );
   });
 
-  test("an array is split into the elements that JSON.parse finds, or rejected when it finds none", () => {
+  test("an array is split into the elements that JSON.parse finds, or into lines when it is none", () => {
     const list = fc.array(json, { maxLength: 5 }).map((items) => {
       return Buffer.concat([
         Buffer.from("["),
@@ -114,7 +114,7 @@ describe("the scan accepts what JSON.parse does", () => {
       fc.property(changed, (bytes) => {
         const parts = splitPayload(bytes, NO_LIMIT);
         const expected = oracle(bytes);
-        if (expected === undefined) expect(parts).toMatchObject({ reason: "not-json" });
+        if (expected === undefined) expect(parts).toBeInstanceOf(Array);
         else expect(Array.isArray(parts) && parts.map((part) => oracle(part)?.value)).toEqual(expected.value);
       }),
       { numRuns: 1_000 },
@@ -134,7 +134,7 @@ describe("the cost of a payload does not depend on its content", () => {
   };
 
   test.each([
-    ["nothing but opening brackets", () => Buffer.alloc(LARGE, "["), "not-json"],
+    ["nothing but opening brackets", () => Buffer.alloc(LARGE, "["), 1],
     ["one deep element", () => Buffer.concat([Buffer.alloc(LARGE / 2, "["), Buffer.alloc(LARGE / 2, "]")]), 1],
     ["one element full of small ones", () => filled("[[{}", ",{}", "]]"), 1],
     ["too many small elements", () => filled("[{}", ",{}", "]"), "too-many-observations"],

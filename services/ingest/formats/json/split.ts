@@ -7,8 +7,6 @@ import { BYTES_AT_ONCE, readingValue, skippingSpace } from "./scan.ts";
 import { skipSpaceBack } from "./tokens.ts";
 
 const OPEN_BRACKET = 0x5b;
-/** How lines of a kernel's log begin: `[12345.678901]`, `[Fri Nov 20 14:03:09 2026]`. */
-const KERNEL_TIME = /^\[(?: *\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] /;
 
 /**
  * Splits a payload into its records: JSON objects written over any lines, a JSON array, NDJSON, lines of text, the hits
@@ -51,10 +49,9 @@ function* splitting(payload: Buffer, maxRecords: number): Generator<void, Buffer
   const start = yield* skippingSpace(text, 0);
   const trimmed = text.subarray(start, skipSpaceBack(text, start, text.length));
   if (trimmed.length === 0) return { reason: "not-json", detail: "the payload is empty" };
-  const isArray = trimmed[0] === OPEN_BRACKET && !KERNEL_TIME.test(trimmed.toString("latin1", 0, 40));
-  const records = yield* isArray ? splittingArray(trimmed, maxRecords) : splittingLines(trimmed, maxRecords);
-  if (records === undefined)
-    return { reason: "not-json", detail: "the payload starts like a JSON array, but is not one" };
+  // Lines of text may begin with a bracket, too: nothing but a whole array is one.
+  const elements = trimmed[0] === OPEN_BRACKET ? yield* splittingArray(trimmed, maxRecords) : undefined;
+  const records = elements ?? (yield* splittingLines(trimmed, maxRecords));
   if (records.length > maxRecords) {
     return { reason: "too-many-observations", detail: `the payload has more than ${maxRecords} records` };
   }
@@ -68,7 +65,7 @@ function* splittingLines(payload: Buffer, maxRecords: number): Generator<void, B
   return records;
 }
 
-/** The elements of a JSON array as slices of its bytes, at most `maxRecords` + 1; undefined when it is not JSON. */
+/** The elements of a JSON array as slices of its bytes, at most `maxRecords` + 1; undefined when it is not one. */
 function* splittingArray(payload: Buffer, maxRecords: number): Generator<void, Buffer[] | undefined> {
   const elements: Buffer[] = [];
   const end = yield* readingValue(payload, 0, (start, end) => {

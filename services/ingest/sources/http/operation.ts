@@ -121,10 +121,7 @@ export const postObservations = defineOperation({
         rejections: [{ position: 1, reason: "not-json", detail: "the record is not JSON" }],
       },
     },
-    400: errorResponse(
-      "The body is empty, or neither NDJSON nor a JSON array, or not the gzip it says it is.",
-      "The request body is empty",
-    ),
+    400: errorResponse("The body is empty, or not the gzip it says it is.", "The request body is empty"),
     413: errorResponse("The body is too large.", `The request body has more than ${MAX_RECORDS} observations`),
     415: errorResponse("The Content-Encoding is not supported.", "Content-Encoding must be gzip or left out"),
   },

@@ -52,8 +52,7 @@ export async function splitBody(body: unknown): Promise<Part[]> {
   if ("reason" in parts && parts.reason === "too-many-observations") {
     throw new HttpError(413, `The request body has more than ${MAX_RECORDS} observations`);
   }
-  if (!Array.isArray(parts))
-    throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
+  if (!Array.isArray(parts)) throw new HttpError(400, "The request body is empty");
   return parts.map((bytes) => ({ bytes }));
 }
 
