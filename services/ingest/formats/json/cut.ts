@@ -4,6 +4,7 @@ import { isSpace, skipSpace, skipSpaceBack } from "./tokens.ts";
 
 const NUL = 0x00;
 const NEWLINE = 0x0a;
+const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
@@ -199,7 +200,8 @@ function* opensArray(
   // With its newline, which ends no text: a quote that is not closed by then opens nothing.
   const line = bytes.subarray(0, lineEnd + 1);
   const end = yield* readingValue(line, start);
-  return end >= 0 ? skipSpace(bytes, end, lineEnd) === lineEnd : ~end > lineEnd;
+  if (end >= 0) return skipSpace(bytes, end, lineEnd) === lineEnd;
+  return ~end > lineEnd && (bytes[next] === OPEN_BRACKET || bytes[next] === QUOTE);
 }
 
 const VALUE_START = /[{["\]\dtfn-]/;
