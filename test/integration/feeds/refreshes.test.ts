@@ -6,7 +6,7 @@ import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startFeedProcess } from "../../support/worlds/feed-process.ts";
+import { type FeedProcess, startFeedProcess } from "../../support/worlds/feed-process.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 let now = Date.now();
@@ -51,8 +51,8 @@ const listOf = async (name: string) =>
 test("a refresh that ends late does not replace the list of a newer definition", async () => {
   const { id } = await put("late", "tags:mirai");
   const lists = openFeedLists({ client: world.client, now: () => now });
-  const newer = refreshOf(id, now + 10, now + 10, addressesOf(10, 2));
-  const older = refreshOf(id, now + 5, now + 20, addressesOf(20, 2));
+  const newer = refreshOf(id, now + 10, now + 2_000, addressesOf(10, 2));
+  const older = refreshOf(id, now + 5, now + 2_010, addressesOf(20, 2));
   await lists.write(newer, stateOf(newer));
   const counts = await lists.write(older, stateOf(older));
   expect(counts.head.revision).toBe(newer.revision);
@@ -66,6 +66,62 @@ test("a list of a clock that is ahead is replaced once nobody refreshes it any m
   expect(await listOf("ahead")).toBe("0.0.0.10\n0.0.0.11\n");
   now += 100_000;
   expect(await listOf("ahead")).toBe("45.0.0.1\n");
+});
+
+/** The serial number of a feed's response policy zone, and its addresses. */
+async function readZone({ app }: Pick<FeedProcess, "app">, name: string) {
+  const { statusCode, body } = await app.inject({ url: `/v3/feeds/${name}.rpz`, headers: { key } });
+  expect(statusCode).toBe(200);
+  const [, serial = ""] = / SOA \S+ \S+ (\d+) /.exec(body) ?? [];
+  return { serial: Number(serial), addresses: body.match(/^\S+rpz-ip/gm) ?? [] };
+}
+
+test("serials grow with every list, within a second, whichever process makes it and whatever its clock says", async () => {
+  const behind = await startFeedProcess(world, () => now - 5_000);
+  await put("serial", "tags:mirai");
+  let last = (await readZone(world, "serial")).serial;
+  for (const [app, query] of [
+    [world.app, "tags:crawler"],
+    [world.app, "tags:mirai"],
+    [behind.app, "tags:crawler"],
+    [behind.app, "tags:mirai OR tags:crawler"],
+    [world.app, "tags:mirai"],
+  ] as const) {
+    const at = { method: "PUT", url: "/v3/feeds/serial", headers: { key } } as const;
+    expect((await app.inject({ ...at, payload: { query } })).statusCode).toBeLessThan(300);
+    const { serial } = await readZone({ app }, "serial");
+    expect(serial).toBeGreaterThan(last);
+    last = serial;
+  }
+  const started = await startFeedProcess(world, () => now);
+  expect((await readZone(started, "serial")).serial).toBe(last);
+  await Promise.all([behind, started].map((process) => process.stop()));
+});
+
+test("two lists that processes make at the same time never share a serial, and the list that stays has the highest", async () => {
+  const processes = [await startFeedProcess(world, () => now), await startFeedProcess(world, () => now + 1)] as const;
+  const [one, other] = processes;
+  const known = new Map<number, string[]>();
+  const readAll = async () => {
+    for (const process of processes) {
+      const { serial, addresses } = await readZone(process, "fork");
+      expect(known.get(serial) ?? addresses).toEqual(addresses);
+      known.set(serial, addresses);
+    }
+  };
+  const at = { method: "PUT", url: "/v3/feeds/fork", headers: { key } } as const;
+  for (let round = 0; round < 5; round++) {
+    now += 200;
+    await Promise.all([
+      one.app.inject({ ...at, payload: { query: `tags:mirai OR ip:9.0.0.${round}` } }),
+      other.app.inject({ ...at, payload: { query: `tags:crawler OR ip:9.0.0.${round}` } }),
+    ]);
+    await readAll();
+    await Promise.all(processes.map((process) => process.look()));
+    await readAll();
+    expect((await readZone(one, "fork")).serial).toBe(Math.max(...known.keys()));
+  }
+  await Promise.all(processes.map((process) => process.stop()));
 });
 
 test("looks refresh feeds as they are defined at that moment, without a failure", async () => {

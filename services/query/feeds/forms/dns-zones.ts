@@ -1,26 +1,53 @@
+import { type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
+import { z } from "zod";
+import type { FeedHead } from "../feed-content.ts";
 import { addressLines, LINES } from "./address-lines.ts";
 import type { Form } from "./form.ts";
 
-/** How long resolvers may keep an answer, in seconds. */
+/** How long resolvers may keep an answer, that an address is not listed included, in seconds. */
 const TTL = 300;
+/** How often a list may change, in seconds: readers of a zone fetch it this often, and again after a failure. */
+const REFRESH = 60;
+const EXPIRE = 604_800;
+
+/** Grows with each list of the feed: it is a second that no other of its lists has. */
+const serialOf = ({ revisedAt }: FeedHead) => Math.floor(revisedAt.getTime() / 1_000);
+
+const NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/;
+const NS: Parameter<string | undefined> = {
+  name: "ns",
+  description:
+    "The host name of the server that answers for the zone: written as `$NS`. Resolvers follow it, so there is none by default.",
+  schema: z.string().regex(NAME).optional(),
+  takes: "a host name",
+  describedBy: "output",
+  example: "ns1.example.org",
+};
 
 /**
  * A zone of rbldnsd's type `ip4set`: a DNS block list. Every listed address answers 127.0.0.2 and a text; so does the
- * test address 127.0.0.2, as RFC 5782 wants it. One $TTL, since the last one of a file holds for all of it.
+ * test address 127.0.0.2, as RFC 5782 wants it. One $TTL, since the last one of a file holds for all of it. Without
+ * $SOA resolvers keep no answer about an address that is not listed.
  */
 export const dnsbl: Form = {
   name: "dnsbl",
   contentType: "text/plain; charset=utf-8",
   reads: "addresses",
-  parameters: [],
-  open: () => ({
-    variant: "",
-    *writeList({ feed, addresses }) {
-      // rbldnsd puts the address in question in place of $.
-      yield `$TTL ${TTL}\n:127.0.0.2:$ is in the feed ${feed.name}\n127.0.0.2\n`;
-      yield* addressLines(addresses, "", "\n");
-    },
-  }),
+  parameters: [NS],
+  open: (query) => {
+    const ns = readParameter(query, NS);
+    return {
+      variant: ns ?? "",
+      *writeList({ feed, addresses }) {
+        const times = `${serialOf(feed)} ${REFRESH} ${REFRESH} ${EXPIRE} ${TTL}`;
+        yield `$SOA ${TTL} ${ns ?? "localhost"}. root.localhost. ${times}\n`;
+        if (ns !== undefined) yield `$NS ${TTL} ${ns}.\n`;
+        // rbldnsd puts the address in question in place of $.
+        yield `$TTL ${TTL}\n:127.0.0.2:$ is in the feed ${feed.name}\n127.0.0.2\n`;
+        yield* addressLines(addresses, "", "\n");
+      },
+    };
+  },
 };
 
 /**
@@ -34,8 +61,8 @@ export const rpz: Form = {
   open: () => ({
     variant: "",
     *writeList({ feed, addresses }) {
-      const serial = Math.floor(feed.revisedAt.getTime() / 1_000);
-      yield `$TTL ${TTL}\n@ IN SOA localhost. root.localhost. ${serial} 3600 600 604800 ${TTL}\n@ IN NS localhost.\n`;
+      const times = `${serialOf(feed)} ${REFRESH} ${REFRESH} ${EXPIRE} ${TTL}`;
+      yield `$TTL ${TTL}\n@ IN SOA localhost. root.localhost. ${times}\n@ IN NS localhost.\n`;
       for (let start = 0; start < addresses.length; start += LINES) {
         yield Array.from(addresses.subarray(start, start + LINES), formatTrigger).join("");
       }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   insertRefreshes,
@@ -7,6 +8,7 @@ import {
   readChanges,
   readFirstTime,
   readRefreshHeads,
+  readSteps,
   type StoredChange,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import {
@@ -62,6 +64,12 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_RECENT_ADDRESSES = 50_000;
 /** Feeds that are in use were refreshed within a minute; an hour leaves time for clocks that differ. */
 const POLLED_MS = HOUR_MS;
+
+/**
+ * When a list may be made that follows one of this time. Two lists of a feed are never of one second: the serial numbers
+ * of its zones are seconds. Both in milliseconds since 1970 UTC.
+ */
+export const nextSecond = (time: number) => (Math.floor(time / 1_000) + 1) * 1_000;
 
 /** Of two refreshes of a feed the one with the newer basis counts, then the later one. */
 function isNewer(one: RefreshHead, other: RefreshHead): boolean {
@@ -122,8 +130,34 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
     return undefined;
   };
 
+  const write: FeedLists["write"] = async (refresh, state) => {
+    const { feedId, revision, refreshedAt } = refresh;
+    await insertRefreshes(client, [refresh]);
+    const isChange = revision !== refresh.parent;
+    const lists = isChange ? await readSteps(client, feedId, nextSecond(refreshedAt) - 1_000) : [];
+    const others = lists.filter((list) => list.revision !== revision);
+    if (others.length > 0) {
+      // Another process stored a list meanwhile and may answer it: the list that counts becomes the latest of them.
+      const [newest] = await readRefreshHeads(client, 0, [feedId]);
+      if (newest?.revision !== revision) return (await sync(feedId)) ?? keep(state);
+      const later = nextSecond(Math.max(refreshedAt, ...others.map((list) => list.refreshedAt)));
+      const made = { revision: String(randomUUID()), parent: revision, refreshedAt: later };
+      const change = { ...made, added: new Uint32Array(), removed: new Uint32Array() };
+      const head = { ...state.head, ...made };
+      return write(
+        { ...head, ...change, base: undefined },
+        { ...state, head, revisedAt: later, recent: [...state.recent, change] },
+      );
+    }
+    // The list of a newer definition may have been stored meanwhile.
+    const known = states.get(feedId);
+    if (known !== undefined && isNewer(known.head, refresh)) return known;
+    return keep({ ...state, recent: latest(state.recent) });
+  };
+
   return {
     sync,
+    write,
     async current(feedId) {
       const known = states.get(feedId);
       return known === undefined ? sync(feedId) : keep(known);
@@ -142,13 +176,6 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
         }
       }
       if (errors.length > 0) throw new AggregateError(errors, `${errors.length} lists of feeds cannot be read`);
-    },
-    async write(refresh, state) {
-      await insertRefreshes(client, [refresh]);
-      // The list of a newer definition may have been stored meanwhile.
-      const known = states.get(refresh.feedId);
-      if (known !== undefined && isNewer(known.head, refresh)) return known;
-      return keep({ ...state, recent: latest(state.recent) });
     },
     async changesSince({ head, addresses, recent }, since) {
       if (since === head.revision) return NO_CHANGES;

@@ -5,7 +5,7 @@ import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import type { AskedDeps } from "../../search/asked.ts";
 import type { FindGuard } from "../guard/guard.ts";
-import type { FeedLists, FeedState } from "./lists.ts";
+import { type FeedLists, type FeedState, nextSecond } from "./lists.ts";
 import { type Feed, searchFeed } from "./search-feed.ts";
 
 /** A whole list is stored at least once a day, with time to spare. */
@@ -42,37 +42,42 @@ export async function refreshFeed(
   if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return known;
   const start = performance.now();
   const { addresses, guarded, isTruncated } = await searchFeed(feed, { caller, guard }, deps, signal);
-  const before = known?.addresses ?? new Uint32Array();
-  const changes = changesBetween(before, addresses);
+  const tookMs = Math.round(performance.now() - start);
+  const stored = await lists.sync(feed.id);
+  // Another process may have stored a list during the search, of this definition or of a later one.
+  if (stored !== undefined && stored.head.refreshedAt !== known?.head.refreshedAt && stored.head.basis >= basis) {
+    return stored;
+  }
+  const changes = changesBetween(stored?.addresses ?? new Uint32Array(), addresses);
   const changed = changes.added.length + changes.removed.length;
-  const isSame = known !== undefined && changed === 0;
-  const revision = isSame ? known.head.revision : randomUUID();
+  const isSame = stored !== undefined && changed === 0;
+  const revision = isSame ? stored.head.revision : randomUUID();
   const head: RefreshHead = {
     feedId: feed.id,
     // Another clock may be ahead: a list that is older than this one must not count.
-    basis: Math.max(basis, known?.head.basis ?? 0),
+    basis: Math.max(basis, stored?.head.basis ?? 0),
     // Later than the refresh before, whatever this machine's clock says.
-    refreshedAt: Math.max(now, (known?.head.refreshedAt ?? 0) + 1),
+    refreshedAt: Math.max(now, isSame ? stored.head.refreshedAt + 1 : nextSecond(stored?.head.refreshedAt ?? 0)),
     revision,
-    parent: known === undefined ? NO_REVISION : known.head.revision,
+    parent: stored === undefined ? NO_REVISION : stored.head.revision,
     count: addresses.length,
     guarded: guarded.length,
     isTruncated,
-    tookMs: Math.round(performance.now() - start),
+    tookMs,
   };
   const isBase =
-    known === undefined ||
-    head.refreshedAt - known.baseAt >= BASE_AFTER_MS ||
+    stored === undefined ||
+    head.refreshedAt - stored.baseAt >= BASE_AFTER_MS ||
     changed > addresses.length * MAX_CHANGED_SHARE;
-  const change = { ...(known === undefined ? { added: new Uint32Array(), removed: new Uint32Array() } : changes) };
+  const change = { ...(stored === undefined ? { added: new Uint32Array(), removed: new Uint32Array() } : changes) };
   const state: FeedState = {
     head,
-    revisedAt: isSame ? known.revisedAt : head.refreshedAt,
-    addresses: isSame ? known.addresses : addresses,
+    revisedAt: isSame ? stored.revisedAt : head.refreshedAt,
+    addresses: isSame ? stored.addresses : addresses,
     recent: isSame
-      ? known.recent
-      : [...(known?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
-    baseAt: isBase ? head.refreshedAt : known.baseAt,
+      ? stored.recent
+      : [...(stored?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
+    baseAt: isBase ? head.refreshedAt : stored.baseAt,
   };
   return lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
 }
