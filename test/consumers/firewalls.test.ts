@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { makeFolder } from "../sensors/sensor.ts";
@@ -128,3 +129,108 @@ done`;
     .map((saved) => Array.from(saved.matchAll(/^add \S+ (\S+)$/gm), ([, ip = ""]) => ip));
   expect(lists.map(numeric)).toEqual([first, first, second, second, second, second, makeList([]), second].map(ipsOf));
 });
+
+/** Answers every request as the file `mode` says: with the file that it names, with half of it, or with an error. */
+const SERVER = `const fs = require("node:fs");
+require("node:http").createServer((_, response) => {
+  const [file, how] = fs.readFileSync("mode", "utf8").trim().split(" ");
+  const body = file === "error" ? "" : fs.readFileSync(file);
+  response.writeHead(file === "error" ? 503 : 200, { "content-length": body.length });
+  if (how !== "cut") return response.end(body);
+  response.write(body.subarray(0, body.length / 2));
+  setTimeout(() => response.destroy(), 50);
+}).listen(8080, "127.0.0.1", () => fs.writeFileSync("ready", ""));`;
+
+const [LISTED, LEAVING, OTHER] = ["192.175.48.6", "192.175.48.7", "192.175.48.8"];
+
+/** What happens before a run of the line, what it downloads, whether it succeeds, and what is blocked afterwards. */
+const RUNS = [
+  ["", "first", "ran", [LISTED, LEAVING]],
+  ["", "first", "ran", [LISTED, LEAVING]],
+  ["", "error", "failed", [LISTED, LEAVING]],
+  ["", "nothing", "failed", [LISTED, LEAVING]],
+  ["", "first cut", "failed", [LISTED, LEAVING]],
+  ["", "page", "failed", [LISTED, LEAVING]],
+  ["reboot", "error", "failed", [LISTED, LEAVING]],
+  ["flush", "page", "failed", [LISTED, LEAVING]],
+  ["flush", "second", "ran", [LISTED]],
+  ["interrupt", "second", "ran", [LISTED]],
+  ["", "empty", "ran", []],
+] as const;
+
+test.each([
+  {
+    consumer: "nftables",
+    reboot: "nft flush ruleset",
+    // A reload of /etc/nftables.conf, whose last line includes the last list that was loaded.
+    flush: `printf 'flush ruleset\\ninclude "%s/noisefloor_*.nft"\\n' "$PWD" > conf; nft -f conf
+nft list chain inet noisefloor noisefloor_edge.prerouting > /dev/null`,
+    interrupt: "head -c 100 second > noisefloor_edge.nft.tmp",
+    rules: 'nft list ruleset | grep -c "saddr @noisefloor_edge drop" || true',
+  },
+  {
+    consumer: "ipset",
+    reboot: "iptables -F; ipset destroy",
+    flush: "iptables -F",
+    interrupt: "head -n 3 second > part; ipset restore < part",
+    rules: "iptables -S INPUT | grep -c 'match-set noisefloor-edge src -j DROP' || true",
+  },
+])(
+  "one line for $consumer blocks exactly the list, whatever was flushed and whatever the download was",
+  {
+    timeout: 600_000,
+  },
+  async ({ consumer, rules, ...before }) => {
+    const { root, commandOf } = await unpackFirewalls();
+    const feed = { url: "http://127.0.0.1:8080", name: "edge", id: "", token: "nff_token" };
+    const recipe = RECIPES.find((one) => one.consumer === consumer);
+    const [form, set] =
+      consumer === "ipset" ? (["ipset", "noisefloor-edge"] as const) : (["nft", "noisefloor_edge"] as const);
+    const query = form === "nft" ? { set, hook: "prerouting" } : { set };
+    const written = async (ips: readonly string[]) => (await writeForm(form, makeList(ips), query)).toString();
+    const folder = await makeFolder({
+      first: await written([LISTED, LEAVING]),
+      second: await written([LISTED]),
+      empty: await written([]),
+      nothing: "",
+      page: "<html><body>Log in</body></html>\n",
+      mode: "first",
+      "server.cjs": SERVER,
+    });
+    const line = recipe?.lines(feed).replaceAll("/var/lib/", `${folder}/`) ?? "";
+    const steps = RUNS.map(
+      ([event, mode]) => `${event === "" ? ":" : before[event]}
+echo "${mode}" > mode
+if { ${line}
+}; then echo ran; else echo failed; fi
+${rules}
+echo nothing > mode
+for ip in ${LISTED} ${LEAVING} ${OTHER}; do
+  curl -s -o answer -m 0.5 --interface $ip http://127.0.0.1:8080/ || echo $ip
+done
+echo ---`,
+    );
+    const script = `cd ${folder}
+ip link set lo up
+for ip in ${LISTED} ${LEAVING} ${OTHER}; do ip addr add $ip/32 dev lo; done
+${process.execPath} server.cjs &
+trap "kill $!" EXIT
+until [ -e ready ]; do sleep 0.1; done
+${steps.join("\n")}`;
+    const output = await runInNamespace(script, {
+      nft: commandOf("usr/sbin/nft"),
+      ipset: commandOf("usr/sbin/ipset"),
+      ip: commandOf("usr/bin/ip"),
+      iptables: [
+        `env XTABLES_LIBDIR=${root}/usr/lib/x86_64-linux-gnu/xtables`,
+        ...commandOf("usr/sbin/xtables-nft-multi"),
+        "iptables",
+      ],
+    });
+    const seen = output
+      .split("---\n")
+      .slice(0, -1)
+      .map((step) => step.trim().split("\n"));
+    expect(seen).toEqual(RUNS.map(([, , outcome, blocked]) => [outcome, "1", ...blocked]));
+  },
+);

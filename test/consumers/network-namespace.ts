@@ -1,8 +1,14 @@
 import { runProgram, unpackDebian } from "../support/programs.ts";
 
-/** nftables, ipset, CrowdSec's firewall bouncer, and `ip`, which a namespace's loopback needs. */
+/** nftables, ipset, iptables, CrowdSec's firewall bouncer, and `ip`, which a namespace's loopback needs. */
 export const unpackFirewalls = () =>
-  unpackDebian("firewalls-trixie", "trixie", ["nftables", "ipset", "iproute2", "crowdsec-firewall-bouncer"]);
+  unpackDebian("packet-filters-trixie", "trixie", [
+    "nftables",
+    "ipset",
+    "iptables",
+    "iproute2",
+    "crowdsec-firewall-bouncer",
+  ]);
 
 /**
  * Runs a shell script in a network namespace of its own, as its root, which needs no right on this machine: what it

@@ -27,10 +27,16 @@ const objectName = ({ name }: RecipeFeed, consumer: keyof typeof MAX_NAME) =>
 const listUrl = ({ url, name }: RecipeFeed, form: string) => `${url}/v3/feeds/${name}.${form}`;
 /** For consumers that can send no header. */
 const tokenUrl = (feed: RecipeFeed, form: string) => `${listUrl(feed, form)}?token=${feed.token}`;
-const curl = ({ token }: RecipeFeed, url: string) => `curl -sf -H 'key: ${token}' '${url}'`;
+const curl = ({ token }: RecipeFeed, url: string) => `curl -sSf -m 60 -H 'key: ${token}' '${url}'`;
 /** Into a file that a download which breaks off leaves as it is. */
 const curlInto = (feed: RecipeFeed, url: string, file: string) =>
   `${curl(feed, url)} -o ${file}.tmp && mv ${file}.tmp ${file}`;
+/**
+ * Loads a list, or where that fails the last one that was loaded, and then ends with a failure: whatever was flushed
+ * meanwhile is there again. @param load the command that loads a file.
+ */
+const loadLatest = (feed: RecipeFeed, url: string, file: string, load: (file: string) => string) =>
+  `${curl(feed, url)} -o ${file}.tmp && test -s ${file}.tmp && ${load(`${file}.tmp`)} && mv ${file}.tmp ${file} || { ${load(file)}; false; }`;
 
 /** The same alias in both; only the menus differ. */
 const urlTable = (menu: string) => ({
@@ -38,7 +44,7 @@ const urlTable = (menu: string) => ({
   lines: (feed: RecipeFeed) => tokenUrl(feed, "txt"),
 });
 
-const TIMER = "a shell as root; the first line also belongs into a timer that runs every few minutes";
+const TIMER = "a shell as root, and a timer that runs it every minute: it makes all that is missing";
 
 export const RECIPES: readonly Recipe[] = [
   {
@@ -46,23 +52,19 @@ export const RECIPES: readonly Recipe[] = [
     destination: TIMER,
     lines(feed) {
       const set = objectName(feed, "nftables").replaceAll("-", "_");
-      const file = `/run/${set}.nft`;
-      return [
-        `${curl(feed, listUrl(feed, `nft?set=${set}`))} -o ${file} && nft -f ${file}`,
-        "nft add chain inet noisefloor input '{ type filter hook input priority -10; }'",
-        `nft add rule inet noisefloor input ip saddr @${set} drop`,
-      ].join("\n");
+      const url = listUrl(feed, `nft?set=${set}&hook=prerouting`);
+      return loadLatest(feed, url, `/var/lib/${set}.nft`, (file) => `nft -f ${file}`);
     },
   },
   {
     consumer: "ipset",
-    destination: TIMER,
+    destination: `${TIMER}. FORWARD instead of INPUT blocks what the machine passes on`,
     lines(feed) {
       const set = objectName(feed, "ipset");
-      return [
-        `${curl(feed, listUrl(feed, `ipset?set=${set}`))} | ipset restore`,
-        `iptables -I INPUT -m set --match-set ${set} src -j DROP`,
-      ].join("\n");
+      const rule = `INPUT -m set --match-set ${set} src -j DROP`;
+      const load = (file: string) =>
+        `ipset restore < ${file} && { iptables -w -C ${rule} 2> /dev/null || iptables -w -I ${rule}; }`;
+      return loadLatest(feed, listUrl(feed, `ipset?set=${set}`), `/var/lib/${set}.ipset`, load);
     },
   },
   { consumer: "OPNsense", ...urlTable("Firewall, Aliases") },

@@ -15,8 +15,9 @@ export type Explorer = {
 };
 type Asset = { readonly type: string; readonly plain: Buffer; readonly gzip: Buffer };
 
-/** Stands for the prefix of paths in the build. */
+/** Stand for the prefix of paths, and for the public URL, in the build. */
 const BASE = "/__base__";
+const PUBLIC_URL = "__public_url__";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
@@ -67,9 +68,12 @@ export function registerAssets(app: FastifyInstance, { assets }: Explorer): stri
   });
 }
 
-/** Sends the document, which makes itself the page of the URL. @param base the prefix, without a trailing slash. */
-export function sendDocument(reply: FastifyReply, { document }: Explorer, base: string): FastifyReply {
-  const page = document.replaceAll(BASE, () => base);
+/** Sends the document, which makes itself the page of the URL. */
+export function sendDocument(reply: FastifyReply, { document }: Explorer, publicUrl: string): FastifyReply {
+  const { href, pathname } = new URL(publicUrl);
+  // Of the public URL only the path: the browser keeps the host by which it reached the service.
+  const [base, url] = [pathname, href].map((text) => text.replace(/\/+$/, ""));
+  const page = document.replaceAll(BASE, () => base ?? "").replaceAll(PUBLIC_URL, () => url ?? "");
   reply.header("content-security-policy", EXPLORER_SECURITY_POLICY).type("text/html; charset=utf-8");
   if (reply.statusCode === 200 && isNotModified(reply.request, reply, page)) return reply.code(304).send();
   return reply.send(page);

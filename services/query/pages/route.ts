@@ -42,26 +42,24 @@ export type PagesDeps = {
  * that does not ask for HTML gets none. Unknown paths are pages, too.
  */
 export function registerPages(app: FastifyInstance, { publicUrl, explorer }: PagesDeps): void {
-  // Only the path of the public URL: the browser keeps the host by which it reached the service.
-  const base = new URL(publicUrl).pathname.replace(/\/+$/, "");
   app.get(ROBOTS_PATH, { config: { operation: "robots" } }, async (_request, reply) =>
     reply.type("text/plain; charset=utf-8").send(NO_ROBOTS),
   );
-  const urls = explorer === undefined ? [] : registerExplorer(app, base, explorer);
+  const urls = explorer === undefined ? [] : registerExplorer(app, publicUrl, explorer);
   // After the intake's routes, which take POST on the first of them.
   app.after(() => sealRoutes(app, [ROBOTS_PATH, ...urls]));
 }
 
 /** @returns the URLs of the pages and of the files that they load. */
-function registerExplorer(app: FastifyInstance, base: string, explorer: Explorer): string[] {
+function registerExplorer(app: FastifyInstance, publicUrl: string, explorer: Explorer): string[] {
   for (const [url, operation] of Object.entries(PAGES)) {
     app.get(url, { config: { operation }, ...LOGGED_AT_DEBUG }, async (request, reply) => {
       if (!wantsHtml(request)) throw new HttpError(406, FOR_BROWSERS);
-      return sendDocument(reply, explorer, base);
+      return sendDocument(reply, explorer, publicUrl);
     });
   }
   app.notFoundPage.send = (request, reply) =>
-    wantsHtml(request) ? sendDocument(reply.code(404), explorer, base) : undefined;
+    wantsHtml(request) ? sendDocument(reply.code(404), explorer, publicUrl) : undefined;
   return [...Object.keys(PAGES), ...registerAssets(app, explorer)];
 }
 

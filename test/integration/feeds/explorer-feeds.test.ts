@@ -2,6 +2,7 @@ import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type ExplorerWindow, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
 import { CROWD, type ExplorerWorld, NOISE, openExplorerWorld } from "../../support/browser/explorer-world.ts";
+import { PUBLIC_URL } from "../../support/oracle/address-oracle.ts";
 
 let shown: ExplorerWorld;
 beforeAll(async () => {
@@ -68,7 +69,11 @@ test("a token is shown once, the lines of every consumer read the feed with it, 
     await page.locator("select[name=consumer]").selectOption(consumer);
     const lines = (await page.locator(`[data-recipe="${consumer}"]`).textContent()) ?? "";
     expect(lines).toContain(token);
-    for (const [url] of lines.matchAll(/http:[^'"\s]+\/v3\/feeds\/tokens\.[^'"\s]+/g)) {
+    expect(lines).toContain(PUBLIC_URL);
+    expect(lines).not.toContain(shown.url);
+    for (const [url] of lines
+      .replaceAll(PUBLIC_URL, shown.url)
+      .matchAll(/http:[^'"\s]+\/v3\/feeds\/tokens\.[^'"\s]+/g)) {
       expect([consumer, (await fetch(url, { headers: { key: token } })).status]).toEqual([consumer, 200]);
     }
   }
@@ -92,7 +97,8 @@ test.each(["worms", "9-worms-with-a-name-longer-than-ipset-takes"])(
       const script = await (await fetch(list, { headers: { key: shown.key } })).text();
       return { script, set: rule.exec(lines)?.[1] ?? "" };
     };
-    const nft = await setIn("nftables", /@(\S+) drop/);
+    const nft = await setIn("nftables", /set=(\w+)&/);
+    expect(nft.script).toContain(` ip saddr @${nft.set} drop\n`);
     expect(nft.script).toContain(`add set inet noisefloor ${nft.set} {`);
     const ipset = await setIn("ipset", /--match-set (\S+) /);
     expect(ipset.script).toContain(`create ${ipset.set} hash:ip`);

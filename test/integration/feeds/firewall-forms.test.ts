@@ -62,6 +62,21 @@ test("a script for nftables replaces a set in one transaction, changes add befor
   expect(await text("nft", makeChanges(after, after))).toBe("");
 });
 
+test("a script for nftables with a hook also makes a chain with one rule, which changes need, too", async () => {
+  const chain = "chain inet noisefloor bad.input";
+  const drop = [
+    `add ${chain} { type filter hook input priority -10; }`,
+    `flush ${chain}`,
+    `add rule${chain.slice(5)} ip saddr @bad drop`,
+  ].join("\n");
+  for (const aggregate of ["true", "false"]) {
+    const script = await text("nft", after, { set: "bad", hook: "input", aggregate });
+    expect(script.indexOf(drop)).toBeGreaterThan(script.indexOf("add set inet noisefloor bad {"));
+  }
+  expect(await text("nft", makeChanges(after, after), { set: "bad", hook: "input" })).toBe(`${drop}\n`);
+  expect(() => open("nft", { hook: "output" })).toThrow("Invalid parameter: hook takes input, forward or prerouting");
+});
+
 test("names of tables and sets cannot carry other statements", () => {
   const injections = ["a b", "a;flush ruleset", "a\nflush ruleset", "a{", "", "1a", "a".repeat(65), "ä", "$(x)"];
   for (const name of injections) {

@@ -117,6 +117,7 @@ test("behind a proxy that adds a prefix to paths, the document and its links sta
   onTestFinished(() => prefixed.close());
   const { body } = await prefixed.inject({ url: "/tags", headers: { accept: BROWSER } });
   expect(body).toContain('data-base="/scan/noise"');
+  expect(body).toContain('data-public-url="https://example.org/scan/noise"');
   const links = [...body.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, link]) => link);
   expect(links).toHaveLength(2);
   for (const link of links) expect(link).toMatch(/^\/scan\/noise\/assets\//);

@@ -1,6 +1,14 @@
 /** The prefix of all paths, which a proxy may add, without a trailing slash: the service puts it into the document. */
 export const BASE = typeof document === "undefined" ? "" : (document.documentElement.dataset.base ?? "");
 
+/** Where programs elsewhere reach the service, without a trailing slash. */
+export function serviceUrl(): string {
+  const { publicUrl = "" } = document.documentElement.dataset;
+  // What it is when PUBLIC_URL is not set, which is no use to other machines.
+  const isUnset = publicUrl === "" || new URL(publicUrl).hostname === "localhost";
+  return isUnset ? `${location.origin}${BASE}` : publicUrl;
+}
+
 type Values = Readonly<Record<string, string>>;
 
 /** A path with the values that differ from the page's defaults. */

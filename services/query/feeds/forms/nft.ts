@@ -25,28 +25,39 @@ const SET: Parameter<string | undefined> = {
   describedBy: "output",
   example: "noisefloor_recent",
 };
+const HOOK: Parameter<string | undefined> = {
+  name: "hook",
+  description:
+    "Where the script also drops packets of the set's addresses, by a chain of its own with one rule: `input` for what the machine receives, `forward` for what it passes on, `prerouting` for both.",
+  schema: z.enum(["input", "forward", "prerouting"]).optional(),
+  takes: "input, forward or prerouting",
+  describedBy: "output",
+  example: "prerouting",
+};
 
 /**
  * A script for `nft -f`, which runs as one transaction. A list makes table and set where they are missing and replaces
- * the set's elements, so that rules that use the set stay. Changes need a set that has the list of their cursor.
- * A set without `interval` takes single additions fast; no `size`, since a set that is too small loads nothing.
+ * the set's elements, so that rules that use the set stay. Changes need a set that has the list of their cursor: with
+ * `hook` they fail without it. A set without `interval` takes single additions fast; no `size`, since a set that is too small loads nothing.
  */
 export const nft: Form = {
   name: "nft",
   contentType: "text/plain; charset=utf-8",
   reads: "addresses",
-  parameters: [TABLE, SET, AGGREGATE],
+  parameters: [TABLE, SET, AGGREGATE, HOOK],
   open: (query) => {
     const table = readParameter(query, TABLE);
     const set = readParameter(query, SET);
     const isAggregated = readParameter(query, AGGREGATE);
-    const variant = JSON.stringify([table, set, isAggregated]);
+    const hook = readParameter(query, HOOK);
+    const variant = JSON.stringify([table, set, isAggregated, hook]);
+    const nameOf = (feed: FeedHead) => set ?? (isAggregated ? `${setOf(feed)}.blocks` : setOf(feed));
     if (isAggregated) {
       return {
         variant,
         *writeList({ feed, addresses }) {
-          const target = `inet ${table} ${set ?? `${setOf(feed)}.blocks`}`;
-          yield replaceElements(table, target, " flags interval;");
+          const target = `inet ${table} ${nameOf(feed)}`;
+          yield replaceElements(table, target, " flags interval;") + dropAt(hook, table, nameOf(feed));
           for (const blocks of blockTexts(addresses)) yield `add element ${target} { ${blocks.join(",")} }\n`;
         },
       };
@@ -54,12 +65,13 @@ export const nft: Form = {
     return {
       variant,
       *writeList({ feed, addresses }) {
-        const target = `inet ${table} ${set ?? setOf(feed)}`;
-        yield replaceElements(table, target, "");
+        const target = `inet ${table} ${nameOf(feed)}`;
+        yield replaceElements(table, target, "") + dropAt(hook, table, nameOf(feed));
         yield* statements("add", target, addresses);
       },
       *writeChanges({ feed, added, removed }) {
-        const target = `inet ${table} ${set ?? setOf(feed)}`;
+        const target = `inet ${table} ${nameOf(feed)}`;
+        yield dropAt(hook, table, nameOf(feed));
         // Deleting an element that is missing would void the whole transaction, so each is added first.
         yield* statements("add", target, removed);
         yield* statements("delete", target, removed);
@@ -79,6 +91,14 @@ function setOf({ name }: FeedHead): string {
 
 function replaceElements(table: string, target: string, flags: string): string {
   return `add table inet ${table}\nadd set ${target} { type ipv4_addr;${flags} }\nflush set ${target}\n`;
+}
+
+/** A chain with one rule, however often it is run. The chain's name is of no set: it ends in the hook. */
+function dropAt(hook: string | undefined, table: string, set: string): string {
+  if (hook === undefined) return "";
+  const chain = `inet ${table} ${set}.${hook}`;
+  const rule = `add rule ${chain} ip saddr @${set} drop\n`;
+  return `add chain ${chain} { type filter hook ${hook} priority -10; }\nflush chain ${chain}\n${rule}`;
 }
 
 function* statements(verb: "add" | "delete", target: string, addresses: Uint32Array): Generator<string> {

@@ -1,6 +1,6 @@
 import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
 import type { Feed } from "../../api/operations.ts";
-import { BASE } from "../../routing/paths.ts";
+import { serviceUrl } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { CopyButton } from "../../shell/controls/copy-button.tsx";
@@ -20,7 +20,7 @@ export function Recipes({ id, name, token }: RecipesProps) {
   const consumer = oneOf(CONSUMERS, values.consumer, first);
   const recipe = RECIPES.find((one) => one.consumer === consumer);
   if (recipe === undefined) return null;
-  const feed = { url: `${location.origin}${BASE}`, id, name, token: token === "" ? PLACEHOLDER : token };
+  const feed = { url: serviceUrl(), id, name, token: token === "" ? PLACEHOLDER : token };
   const lines = recipe.lines(feed);
   return (
     <section aria-labelledby="recipes">
