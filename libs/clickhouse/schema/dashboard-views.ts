@@ -1,6 +1,7 @@
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
+import { ATTACK_TAG } from "../tags/attack-sql.ts";
 import { isShownActivity } from "./sensor-count-rows.ts";
 
 /** A view that the user for dashboards reads instead of tables. It holds nothing. */
@@ -63,15 +64,17 @@ const VIEWS: Readonly<Record<string, DashboardView>> = {
   addresses_hourly: countsBy("hour"),
   addresses_daily: countsBy("toDate(hour, 'UTC') AS day"),
   /**
-   * `severity` makes one classification of several scopes, by max(): -1 a known benign operator's, 0 without tags,
-   * 1 benign, 2 unknown, 3 suspicious, 4 malicious.
+   * `severity` makes one classification of several scopes, by max(): -1 a known benign operator's that did not
+   * attack, 0 without tags, 1 benign, 2 unknown, 3 suspicious, 4 malicious.
    */
   addresses_seen: {
     rows: "row",
     select: (shown) => `
       SELECT address.source_ip AS source_ip, address.dataset AS dataset, address.workspace_id AS workspace_id,
         address.seen AS last_seen,
-        if(toUInt32(address.source_ip) <= actor.last, -1, address.worst) AS severity,
+        multiIf(toUInt32(address.source_ip) <= actor.last AND NOT address.attacked, -1,
+          toUInt32(address.source_ip) <= actor.last, greatest(address.worst, 3),
+          address.attacked, greatest(address.worst, 2), address.worst) AS severity,
         ['benign', 'unknown', 'benign', 'unknown', 'suspicious', 'malicious'][severity + 2] AS classification
       FROM
       (
@@ -79,7 +82,8 @@ const VIEWS: Readonly<Record<string, DashboardView>> = {
             tag_id IN (SELECT id FROM tags FINAL WHERE intention = 'malicious'), 4,
             tag_id IN (SELECT id FROM tags FINAL WHERE intention = 'suspicious'), 3,
             tag_id IN (SELECT id FROM tags FINAL WHERE intention = 'unknown'), 2,
-            tag_id IN (SELECT id FROM tags FINAL WHERE intention = 'benign'), 1, 0))) AS worst
+            tag_id IN (SELECT id FROM tags FINAL WHERE intention = 'benign'), 1, 0))) AS worst,
+          max(tag_id = ${ATTACK_TAG}) AS attacked
         FROM address_tags ${isShown(shown)}
         GROUP BY source_ip, dataset, workspace_id
       ) AS address
@@ -99,7 +103,7 @@ const VIEWS: Readonly<Record<string, DashboardView>> = {
       (
         SELECT source_ip, dataset, workspace_id, toUUID(tag_id) AS tag_id, max(last_seen) AS seen
         FROM address_tags ${isShown(shown)}
-        WHERE tag_id != ${NO_TAG}
+        WHERE tag_id NOT IN (${NO_TAG}, ${ATTACK_TAG})
         GROUP BY source_ip, dataset, workspace_id, tag_id
       ) AS address
       LEFT JOIN tag_catalogue AS catalogue ON catalogue.tag_id = address.tag_id`,

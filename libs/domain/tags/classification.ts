@@ -11,13 +11,29 @@ export const WORST_FIRST: readonly Intention[] = [...INTENTIONS].reverse();
 /** An address has the same classifications as a tag has intentions. */
 export type Classification = Intention;
 
-/**
- * The classification of an address that was seen scanning: `benign` when it belongs to a known benign actor, else the
- * worst intention among its tags, else `unknown`. Source: API, community lookup.
- */
-export function classify(intentions: Iterable<Intention>, isBenignActor: boolean): Classification {
-  if (isBenignActor) return "benign";
+/** What decides whether an address can be benign. */
+export type Standing = {
+  /** Whether it is in the networks of a known benign actor. */
+  readonly isActor: boolean;
+  /** Whether an observation shows an attack of it: see `isAttack`. */
+  readonly hasAttacked: boolean;
+};
+
+/** The classification of an address that was seen scanning, by the intentions of its tags. Source: API, community lookup. */
+export function classify(intentions: Iterable<Intention>, standing: Standing): Classification {
   let worst = -1;
   for (const intention of intentions) worst = Math.max(worst, INTENTIONS.indexOf(intention));
-  return INTENTIONS[worst] ?? "unknown";
+  return INTENTIONS[severityOf(worst, standing)] ?? "unknown";
+}
+
+const [BENIGN, UNKNOWN, SUSPICIOUS] = [0, 1, 2];
+
+/**
+ * The severity that counts: benign for a known benign actor, else the worst of the tags, else unknown. Who attacked is
+ * never benign: an actor is suspicious at least, and others as if they had no benign tag. `severitySql` is the same.
+ * @param worst the worst severity of the tags; -1 without tags.
+ */
+export function severityOf(worst: number, { isActor, hasAttacked }: Standing): number {
+  if (isActor) return hasAttacked ? Math.max(worst, SUSPICIOUS) : BENIGN;
+  return hasAttacked || worst < 0 ? Math.max(worst, UNKNOWN) : worst;
 }

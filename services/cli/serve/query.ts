@@ -61,6 +61,11 @@ export async function openQuery(
     onLookError: (error) => context.log.error({ err: error }, "feeds cannot be looked through"),
   });
   context.closeStack.add(feeds.stop);
+  metrics.gauge(
+    "noisefloor_feed_attackers_held_back",
+    "The most addresses that the guard holds back of a feed although they attacked",
+    feeds.mostAttackersHeldBack,
+  );
   registerQuery(app, {
     read,
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),

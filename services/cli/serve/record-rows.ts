@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { ATTACK } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { type Interaction, isAttack } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";
@@ -12,13 +14,17 @@ type Catalogue = { byId(id: string): Pick<Tag, "intention"> | undefined };
 
 /** Records the rows of the global dataset as sightings. Yields to other requests after every thousand rows. */
 export async function recordRows(
-  rows: readonly Pick<ObservationRow, "dataset" | "source_ip" | "observed_at" | "tags">[],
+  rows: readonly (Pick<ObservationRow, "dataset" | "source_ip" | "observed_at" | "tags"> & Interaction)[],
   sightings: Pick<SightingsCache, "record">,
   catalogue: Catalogue,
 ): Promise<void> {
-  for (const [index, { dataset, source_ip, observed_at, tags }] of rows.entries()) {
+  for (const [index, row] of rows.entries()) {
+    const { dataset, source_ip, observed_at, tags } = row;
     if (index > 0 && index % ROWS_PER_SLICE === 0) await nextTurn();
-    if (dataset === "global") sightings.record(ipv4ToNumber(source_ip), severityOf(tags, catalogue), observed_at);
+    if (dataset !== "global") continue;
+    const address = ipv4ToNumber(source_ip);
+    sightings.record(address, severityOf(tags, catalogue), observed_at);
+    if (isAttack(row)) sightings.record(address, ATTACK, observed_at);
   }
 }
 

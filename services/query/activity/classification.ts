@@ -6,6 +6,7 @@ import {
   NETWORK_RANGES,
   SCOPE_TAGS,
 } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ATTACK_TAG, severitySql } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
@@ -13,6 +14,7 @@ import { z } from "zod";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { askIndex } from "../address-index/ask-index.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { ATTACKED } from "../address-index/sighting-table.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";
 import { IN_SCOPES } from "../scope-sql.ts";
@@ -41,8 +43,8 @@ export type ClassificationQuery = {
 
 /**
  * Counts the distinct addresses that a tag had in a slice by severity: its own, unless an address has a worse tag, too,
- * or belongs to an actor. Where no address can have another severity, their number is enough. Else they are classified
- * in this process; by the store where they are too many, or the index in memory is not up to date.
+ * belongs to an actor, or attacked. Where no address can have another severity, their number is enough. Else they are
+ * classified in this process; by the store where they are too many, or the index in memory is not up to date.
  * @param known all of these addresses, for a caller that has them.
  */
 export async function classifyActive(
@@ -57,7 +59,7 @@ export async function classifyActive(
   const own = INTENTIONS.indexOf(query.tag.intention);
   const worseTags = deps.catalogue.all().filter(({ intention }) => INTENTIONS.indexOf(intention) > own);
   const { actor, hasActors } = deps.networks.current();
-  if (worseTags.length === 0 && !hasActors) {
+  if (worseTags.length === 0 && !hasActors && own > 0) {
     return new Map([[own, known?.length ?? onlyRow(countAddresses, await read(countAddresses, active)).addresses]]);
   }
 
@@ -68,8 +70,7 @@ export async function classifyActive(
     worse: worseTags.map(({ id }) => id),
     severities: worseTags.map(({ intention }) => INTENTIONS.indexOf(intention)),
   };
-  const needsIndex = worseTags.length > 0 && scopes.some(isGlobal);
-  const needsOthers = worseTags.length > 0 && !scopes.every(isGlobal);
+  const needsOthers = !scopes.every(isGlobal);
   const countHere = async (indexed: readonly WorstSeverities[]): Promise<CountsBySeverity | undefined> => {
     const [listed, others] = await Promise.all([
       known === undefined ? read(listAddresses(maxListed + 1), active) : [{ source_ip: known }],
@@ -81,7 +82,9 @@ export async function classifyActive(
     const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
     return countBySeverity(addresses, { own, since, worst, isOfActor });
   };
-  const counted = needsIndex ? await askIndex(deps.index, (index) => countHere([index])) : await countHere([]);
+  const counted = scopes.some(isGlobal)
+    ? await askIndex(deps.index, (index) => countHere([index]))
+    : await countHere([]);
   if (counted !== undefined) return counted;
   const rows = await read(countByClassification, { ...ofWorse, own });
   return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
@@ -115,8 +118,11 @@ const worse = {
   severities: z.array(z.int()).readonly(),
   since: z.int(),
 };
-const IS_WORSE = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND tag_id IN {worse:Array(UUID)}`;
-const SEVERITY = "{severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)]";
+const COUNTS = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        AND (tag_id IN {worse:Array(UUID)} OR tag_id = ${ATTACK_TAG})`;
+/** Of the tag of attacks, which is none of the worse ones, -1. */
+const SEVERITY =
+  "if(has({worse:Array(UUID)}, tag_id), {severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)], -1)";
 
 /** For more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
@@ -130,14 +136,14 @@ export const JOIN_ACTORS = `ASOF LEFT JOIN (
 
 /**
  * SQL: how many addresses have each severity.
- * @param worst SQL of distinct addresses, each as a `number` with its `worst` severity.
- * @param benign the severity of the addresses of actors, whatever they did.
+ * @param worst SQL of distinct addresses, each as a `number` with its `worst` severity, -1 without tags, and whether it
+ * `attacked`.
  */
-export function countPerSeverity(worst: string, benign: number): string {
+export function countPerSeverity(worst: string): string {
   return `
     SELECT severity, count() AS addresses FROM (
-      SELECT if(address.number <= actor.last, ${benign}, address.worst) AS severity
-      FROM (SELECT 1 AS one, number, worst FROM (${worst})) AS address
+      SELECT ${severitySql("address.worst", "address.number <= actor.last", "address.attacked")} AS severity
+      FROM (SELECT 1 AS one, number, worst, attacked FROM (${worst})) AS address
       ${JOIN_ACTORS}
     ) GROUP BY severity`;
 }
@@ -150,20 +156,18 @@ export function addUpSeverities(results: string): string {
 }
 
 /**
- * The distinct addresses of the whole slice by severity: the worst of all tags that an address had in these scopes
- * since `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose
- * severity is `own`, so only worse tags are looked for.
+ * The distinct addresses of the whole slice by severity, from all tags that an address had in these scopes since `since`
+ * (milliseconds). Every address has the tag itself, whose severity is `own`, so only worse tags are looked for.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",
   sql: `WITH active AS (${ACTIVE}) ${countPerSeverity(
-    `SELECT toUInt32(source_ip) AS number, max(severity) AS worst FROM (
+    `SELECT toUInt32(source_ip) AS number, max(severity) AS worst, min(severity) < 0 AS attacked FROM (
       SELECT source_ip, {own:Int8} AS severity FROM active
       UNION ALL
       SELECT source_ip, ${SEVERITY} AS severity FROM ${ADDRESS_TAGS}
-      WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
+      WHERE ${IN_SCOPES} AND ${COUNTS} AND source_ip IN (SELECT source_ip FROM active)
     ) GROUP BY source_ip`,
-    0,
   )} SETTINGS ${INDEX_FOR_FEW}`,
   combine: addUpSeverities,
   params: z.object({ ...slice, ...blocks, ...worse, own: z.int() }),
@@ -173,16 +177,17 @@ export const countByClassification = defineQuery({
 const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });
 
 /**
- * The worst of these tags that each address of the slice had in the scopes, except the global dataset, whose severities
- * the index in memory has. For up to `max` addresses.
+ * The worst of these tags that each address of the slice had in the scopes, and whether it attacked, except in the global
+ * dataset, whose severities the index in memory has. For up to `max` addresses.
  */
 export const worstInOtherDatasets = (max: number) => {
   // The table's key cannot say which of the tags' addresses are among them.
   const limited = (sql: string) => `${sql} LIMIT ${max} SETTINGS use_index_for_in_with_subqueries = 0`;
   return defineQuery({
     name: "tag-activity-severities",
-    sql: limited(`SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM ${SCOPE_TAGS}
-      WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
+    sql: limited(`SELECT source_ip,
+        toUInt32(bitOr(max(${SEVERITY}) + 1, if(min(${SEVERITY}) < 0, ${ATTACKED}, 0))) AS severity FROM ${SCOPE_TAGS}
+      WHERE ${IN_SCOPES} AND ${COUNTS} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
     combine: (results) => limited(`SELECT source_ip, severity FROM ${results}`),
     params: z.object({ ...slice, ...blocks, ...worse }),
     row: addressSeverity,

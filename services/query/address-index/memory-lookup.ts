@@ -30,8 +30,9 @@ export function lookUpInMemory(inMemory: FindInMemory, lookUpInStore: LookUpAddr
   };
 }
 
-function toNoise({ lastSeen, severity }: Sighting, actor: string | undefined): NoiseSummary {
+function toNoise({ lastSeen, severity, hasAttacked }: Sighting, actor: string | undefined): NoiseSummary {
   const worst = INTENTIONS[severity - 1];
-  const classification: Classification = classify(worst === undefined ? [] : [worst], actor !== undefined);
-  return { lastSeen, classification, actor };
+  const standing = { isActor: actor !== undefined, hasAttacked };
+  const classification: Classification = classify(worst === undefined ? [] : [worst], standing);
+  return { lastSeen, classification, hasAttacked, actor };
 }

@@ -1,7 +1,11 @@
+import { ATTACK } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { scramble, unscramble } from "./scramble.ts";
 
-/** When an address was last seen, and its worst severity; 0 without tags. */
-export type Sighting = { readonly lastSeen: number; readonly severity: number };
+/** When an address was last seen, its worst severity, which is 0 without tags, and whether it attacked. */
+export type Sighting = { readonly lastSeen: number; readonly severity: number; readonly hasAttacked: boolean };
+
+/** Where severities are numbers alone, the bit beside that says that the address attacked. */
+export const ATTACKED = 8;
 
 /**
  * A hash table of the addresses whose hashes, their scrambled forms, have the same upper 8 bits. Six more bits divide
@@ -138,7 +142,8 @@ export function put(table: SightingTable, hash: number, severity: number, time: 
   for (let at = entryOf(table, hash); at !== undefined; at = entryAfter(table, hash, at)) {
     const recorded = severityAt(table, at);
     // A higher severity with a time as late makes this one redundant.
-    if (recorded >= severity && timeAt(table, at) >= time) return "had";
+    const includes = recorded === severity || (recorded > severity && recorded !== ATTACK);
+    if (includes && timeAt(table, at) >= time) return "had";
     if (recorded !== severity) continue;
     words[at] = first | ((words[at] ?? 0) & MORE);
     words[at + 1] = seconds;
@@ -191,18 +196,21 @@ export function sightingFrom(
 ): Sighting | undefined {
   let lastSeen = Number.NEGATIVE_INFINITY;
   let severity = 0;
+  let hasAttacked = false;
   for (let at = first; at !== undefined; at = entryAfter(table, hash, at)) {
     const time = timeAt(table, at);
     if (time < since) continue;
     lastSeen = Math.max(lastSeen, time);
-    severity = Math.max(severity, severityAt(table, at));
+    const recorded = severityAt(table, at);
+    if (recorded === ATTACK) hasAttacked = true;
+    else severity = Math.max(severity, recorded);
   }
-  return lastSeen < since ? undefined : { lastSeen, severity };
+  return lastSeen < since ? undefined : { lastSeen, severity, hasAttacked };
 }
 
 /**
- * Calls back with each address that was seen since `from`, and with its worst severity since `since`, which is not
- * later.
+ * Calls back with each address that was seen since `from`, and with its worst severity and {@link ATTACKED} since
+ * `since`, which is not later.
  * @param number the upper bits of the hashes.
  */
 export function visitAddresses(
@@ -222,16 +230,18 @@ export function visitAddresses(
       const hash = (number << TABLE_SHIFT) | (page << PAGE_SHIFT) | key;
       const isAtHome = (page * slotsPerPage + homeOf(key, slotsPerPage)) * WORDS === at;
       if (!isAtHome && entryOf(table, hash) !== at) continue;
-      if (isLast) visitor(unscramble(hash), severityAt(table, at));
+      const severity = severityAt(table, at);
+      if (isLast) visitor(unscramble(hash), severity === ATTACK ? ATTACKED : severity);
       else {
         const seen = sightingFrom(table, hash, at, since);
-        if (seen !== undefined && seen.lastSeen >= from) visitor(unscramble(hash), seen.severity);
+        if (seen === undefined || seen.lastSeen < from) continue;
+        visitor(unscramble(hash), seen.severity | (seen.hasAttacked ? ATTACKED : 0));
       }
     }
   }
 }
 
-/** The worst severities of very many addresses since a time; 0 without one. */
+/** The worst severities of very many addresses since a time, 0 without one, with {@link ATTACKED}. */
 export function worstSeverities(tables: readonly SightingTable[], addresses: Uint32Array, time: number): Uint8Array {
   const severities = new Uint8Array(addresses.length);
   const sinceSeconds = Math.floor(time / 1_000);
@@ -244,6 +254,7 @@ export function worstSeverities(tables: readonly SightingTable[], addresses: Uin
     const start = pageOf(hash) * slotsPerPage;
     let slot = homeOf(key, slotsPerPage);
     let worst = 0;
+    let attacked = 0;
     for (;;) {
       const at = (start + slot) * WORDS;
       const word = words[at] ?? 0;
@@ -253,12 +264,13 @@ export function worstSeverities(tables: readonly SightingTable[], addresses: Uin
         const isSince =
           seconds > sinceSeconds || (seconds === sinceSeconds && (word & MILLISECONDS) >= sinceMillisecond);
         const severity = (word >>> SEVERITY_SHIFT) & SEVERITIES;
-        if (isSince && severity > worst) worst = severity;
+        if (isSince && severity === ATTACK) attacked = ATTACKED;
+        else if (isSince && severity > worst) worst = severity;
         if ((word & MORE) === 0) break;
       }
       slot = slot + 1 === slotsPerPage ? 0 : slot + 1;
     }
-    severities[index] = worst;
+    severities[index] = worst | attacked;
   }
   return severities;
 }

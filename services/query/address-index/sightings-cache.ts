@@ -18,7 +18,7 @@ import { createSightings } from "./sightings.ts";
 export type SightingsCache = {
   /** Undefined when the address was not seen inside the retention window. Call it only while `isCurrent`. */
   find(address: number): Sighting | undefined;
-  /** The worst severities of addresses since a time, not before the retention's; 0 without one. Call it likewise. */
+  /** The worst severities of addresses since a time, not before the retention's; with `ATTACKED`. Call it likewise. */
   severitiesOf(addresses: Uint32Array, since: number): Uint8Array;
   /** Calls back with each address that was seen since a time, and its worst severity inside the retention window. */
   visit(from: number, visitor: (address: number, severity: number) => void): Generator<void, void, void>;

@@ -1,7 +1,8 @@
+import { ATTACK } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unscramble } from "./scramble.ts";
-import type { Sighting } from "./sighting-table.ts";
+import { ATTACKED, type Sighting } from "./sighting-table.ts";
 import { createSightings } from "./sightings.ts";
 
 type Recorded = { readonly address: number; readonly severity: number; readonly lastSeen: number };
@@ -20,7 +21,7 @@ const fewAddresses = fc
 const unknown = unscramble(2 ** 18 - 17);
 const recorded: fc.Arbitrary<Recorded> = fc.record({
   address: fewAddresses,
-  severity: fc.integer({ min: 0, max: 4 }),
+  severity: fc.constantFrom(0, 1, 2, 3, 4, ATTACK),
   lastSeen: fc.oneof(fc.integer({ min: NOW - 5, max: NOW + 5 }), fc.integer({ min: NOW - 90 * HOUR, max: NOW })),
 });
 
@@ -30,9 +31,14 @@ function expected(all: readonly Recorded[], address: number, since: number): Sig
   if (seen.length === 0) return undefined;
   return {
     lastSeen: Math.max(...seen.map(({ lastSeen }) => lastSeen)),
-    severity: Math.max(...seen.map(({ severity }) => severity)),
+    severity: Math.max(0, ...seen.map(({ severity }) => (severity === ATTACK ? 0 : severity))),
+    hasAttacked: seen.some(({ severity }) => severity === ATTACK),
   };
 }
+
+/** As severities that are numbers alone. */
+const numberOf = (sighting: Sighting | undefined) =>
+  (sighting?.severity ?? 0) | (sighting?.hasAttacked === true ? ATTACKED : 0);
 
 const times = fc.oneof(fc.constantFrom(0, NOW, NOW + 1), fc.integer({ min: NOW - 95 * HOUR, max: NOW + 6 }));
 
@@ -48,7 +54,7 @@ test("last sighting and severity of an address are those of the plain list, in a
         }
         const asked = Uint32Array.from([...all.map(({ address }) => address), unknown]);
         expect([...sightings.severitiesOf(asked, since)]).toEqual(
-          Array.from(asked, (address) => expected(all, address, since)?.severity ?? 0),
+          Array.from(asked, (address) => numberOf(expected(all, address, since))),
         );
         expect(sightings.find(unknown, since)).toBeUndefined();
       }
@@ -68,7 +74,7 @@ test("a visit meets each address seen since a time once, with its worst severity
         // To its end.
       }
       const addresses = [...new Set(all.filter(({ lastSeen }) => lastSeen >= from).map(({ address }) => address))];
-      const wanted = addresses.map((address) => [address, expected(all, address, since)?.severity]);
+      const wanted = addresses.map((address) => [address, numberOf(expected(all, address, since))]);
       expect(new Map(met)).toEqual(new Map(wanted.map(([address, severity]) => [address, severity])));
       expect(met).toHaveLength(addresses.length);
     }),
@@ -103,7 +109,8 @@ test("of very many addresses each is found, also after the tables have grown and
   const sightingOf = (address: number, since: number): Sighting | undefined => {
     const seen = [...(times.get(address) ?? []).entries()].filter(([, time]) => time >= since);
     if (seen.length === 0) return undefined;
-    return { lastSeen: Math.max(...seen.map(([, time]) => time)), severity: Math.max(...seen.map(([index]) => index)) };
+    const [lastSeen, severity] = [Math.max(...seen.map(([, time]) => time)), Math.max(...seen.map(([index]) => index))];
+    return { lastSeen, severity, hasAttacked: false };
   };
   let random = 7;
   const next = (below: number) => {

@@ -18,18 +18,18 @@ import {
 
 /**
  * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are
- * 0 to 7, times are milliseconds since 1970 UTC.
+ * 0 to 6 or `ATTACK`, times are milliseconds since 1970 UTC.
  */
 export type Sightings = {
   /** Ignores times that are not later than the recorded one. Recording higher severities first takes less memory. */
   record(address: number, severity: number, lastSeen: number): void;
   /** The sighting of an address since a time; undefined when it was not seen since then. */
   find(address: number, since: number): Sighting | undefined;
-  /** The severities of very many addresses: 0 also for one that was not seen since then. */
+  /** The severities of very many addresses, with `ATTACKED`: 0 also for one that was not seen since then. */
   severitiesOf(addresses: Uint32Array, since: number): Uint8Array;
   /**
    * Calls back with each address that was seen since `from`, and with its worst severity since `since`, which is not
-   * later. A generator, as `evict` is.
+   * later, with `ATTACKED`. A generator, as `evict` is.
    */
   visit(
     times: { readonly from: number; readonly since: number },

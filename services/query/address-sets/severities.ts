@@ -1,12 +1,13 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
-import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { INTENTIONS, severityOf } from "@noisefloor/domain/tags/classification.ts";
 import { runInChunks } from "@noisefloor/domain/time/yield.ts";
+import { ATTACKED } from "../address-index/sighting-table.ts";
 import { AddressTable } from "./address-table.ts";
 
 /** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
 export type CountsBySeverity = ReadonlyMap<number, number>;
 
-/** Knows the worst severities of addresses, each one more than its index in INTENTIONS; 0 of those without any. */
+/** Knows the worst severities of addresses, each one more than its index in INTENTIONS, 0 without any, with `ATTACKED`. */
 export type WorstSeverities = {
   /** @param since milliseconds: severities that an address had before do not count. */
   severitiesOf(addresses: Uint32Array, since: number): Uint8Array;
@@ -18,7 +19,7 @@ export type SeverityRules = {
   /** Milliseconds: severities that an address had before do not count. */
   readonly since: number;
   readonly worst: readonly WorstSeverities[];
-  /** Such an address is benign, whatever it did. Undefined where no actor is known. */
+  /** Whether a known benign actor has an address. Undefined where no actor is known. */
   readonly isOfActor: ((address: number) => boolean) | undefined;
 };
 
@@ -40,21 +41,23 @@ export async function countBySeverity(blocks: readonly Uint32Array[], rules: Sev
 }
 
 function severitiesOf(addresses: Uint32Array, { own, since, worst, isOfActor }: SeverityRules): Uint8Array {
-  const severities = new Uint8Array(addresses.length).fill(own);
-  for (const source of worst) {
-    const known = source.severitiesOf(addresses, since);
-    for (let index = 0; index < addresses.length; index++) {
-      severities[index] = Math.max(severities[index] ?? 0, (known[index] ?? 0) - 1);
-    }
-  }
-  if (isOfActor === undefined) return severities;
+  const severities = new Uint8Array(addresses.length);
+  const known = worst.map((source) => source.severitiesOf(addresses, since));
   for (let index = 0; index < addresses.length; index++) {
-    if (isOfActor(addresses[index] ?? 0)) severities[index] = 0;
+    let severity = own;
+    let attacked = 0;
+    for (const each of known) {
+      const seen = each[index] ?? 0;
+      attacked |= seen & ATTACKED;
+      severity = Math.max(severity, (seen & ~ATTACKED) - 1);
+    }
+    const isActor = isOfActor?.(addresses[index] ?? 0) ?? false;
+    severities[index] = severityOf(severity, { isActor, hasAttacked: attacked !== 0 });
   }
   return severities;
 }
 
-/** Columns of addresses and their severities, from 0. */
+/** Columns of addresses and their severities, as {@link WorstSeverities} has them. */
 export type AddressSeverities = { readonly source_ip: NumberColumn; readonly severity: NumberColumn };
 
 /**
@@ -69,7 +72,8 @@ export async function tabulate(blocks: readonly AddressSeverities[]): Promise<Wo
     await runInChunks(source_ip.length, (from, end) => {
       for (let row = from; row < end; row++) {
         const index = table.add(source_ip[row] ?? 0);
-        worst[index] = Math.max(worst[index] ?? 0, (severity[row] ?? 0) + 1);
+        const [before = 0, added = 0] = [worst[index], severity[row]];
+        worst[index] = Math.max(before & ~ATTACKED, added & ~ATTACKED) | ((before | added) & ATTACKED);
       }
     });
   }

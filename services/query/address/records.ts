@@ -17,6 +17,8 @@ export type AddressSummary = {
 export type NoiseSummary = {
   readonly lastSeen: number;
   readonly classification: Classification;
+  /** Whether sensors saw a login, a command, a download or a payload of it over TCP: see `isAttack`. */
+  readonly hasAttacked: boolean;
   /** The known benign actor in whose networks the address is. */
   readonly actor?: string | undefined;
 };

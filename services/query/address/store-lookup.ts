@@ -1,6 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { classify } from "@noisefloor/domain/tags/classification.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
@@ -70,12 +71,14 @@ export function toRecord(ip: string, row: LookupRow | undefined, { catalogue, ne
 /** Tags that are no longer in the catalogue have no intention and are left out. */
 function toNoise(row: LookupRow, actor: string | undefined, catalogue: LookupCaches["catalogue"]): NoiseRecord {
   const tags = row.tag_ids.flatMap((id) => catalogue.byId(id) ?? []);
+  const hasAttacked = row.tag_ids.includes(ATTACK_TAG_ID);
   return {
     lastSeen: row.latest,
     classification: classify(
       tags.map((tag) => tag.intention),
-      actor !== undefined,
+      { isActor: actor !== undefined, hasAttacked },
     ),
+    hasAttacked,
     tagIds: tags.map((tag) => tag.id).sort(),
     ...(actor === undefined ? {} : { actor }),
   };

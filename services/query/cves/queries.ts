@@ -1,9 +1,10 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { SCOPE_TAGS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { z } from "zod";
 import { JOIN_ACTORS } from "../activity/classification.ts";
 import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";
-import { scopesParam } from "../scope-sql.ts";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** Those of the tags in the one scope that is asked for, with which the table's key begins. */
 const SERIES = "SELECT sipHash128(arrayJoin({tags:Array(UUID)}), {dataset0:String}, {workspace0:String})";
@@ -12,14 +13,16 @@ const masks = z.array(z.bigint()).readonly();
 const counts = { ips_1d: z.int(), ips_10d: z.int(), ips_30d: z.int() };
 
 /**
- * The distinct addresses of each CVE in three windows, apart for those of known benign actors. `cves` has for each of
- * `tags` the numbers of the CVEs that it names; each window is given by the bits of its hours in the blocks from
+ * The distinct addresses of each CVE in three windows, apart for those of known benign actors that did not attack since
+ * `since` (milliseconds). `cves` has for each of `tags` the numbers of the CVEs that it names; each window is given by the bits of its hours in the blocks from
  * `first` to `end`, see `blocksOf`.
  */
 export const countPerCve = defineQuery({
   name: "cve-activity",
   sql: `
-    SELECT cve, address.number <= actor.last AS is_actor,
+    SELECT cve, address.number <= actor.last AND toIPv4(address.number) NOT IN (
+        SELECT source_ip FROM ${SCOPE_TAGS} WHERE ${IN_SCOPES} AND tag_id = ${ATTACK_TAG}
+          AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')) AS is_benign,
       uniqExactIf(address.number, in_1d) AS ips_1d,
       uniqExactIf(address.number, in_10d) AS ips_10d,
       uniqExactIf(address.number, in_30d) AS ips_30d
@@ -32,12 +35,13 @@ export const countPerCve = defineQuery({
       FROM ${TAG_ADDRESSES} WHERE series IN (${SERIES}) AND ${IN_BLOCKS_OF_HOURS}
     ) AS address
     ${JOIN_ACTORS}
-    GROUP BY cve, is_actor`,
-  combine: (results) => `SELECT cve, is_actor, sum(result.ips_1d) AS ips_1d, sum(result.ips_10d) AS ips_10d,
+    GROUP BY cve, is_benign`,
+  combine: (results) => `SELECT cve, is_benign, sum(result.ips_1d) AS ips_1d, sum(result.ips_10d) AS ips_10d,
         sum(result.ips_30d) AS ips_30d
-      FROM ${results} AS result GROUP BY cve, is_actor`,
+      FROM ${results} AS result GROUP BY cve, is_benign`,
   params: z.object({
     scopes: scopesParam,
+    since: z.int(),
     tags: z.array(z.string()).readonly(),
     cves: z.array(z.array(z.int()).readonly()).readonly(),
     first: z.int(),
@@ -46,5 +50,5 @@ export const countPerCve = defineQuery({
     masks10d: masks,
     masks30d: masks,
   }),
-  row: z.object({ cve: z.int(), is_actor: z.int(), ...counts }),
+  row: z.object({ cve: z.int(), is_benign: z.int(), ...counts }),
 });

@@ -74,9 +74,12 @@ async function readCves(
     for (const { id } of tags) numbersOf.set(id, [...(numbersOf.get(id) ?? []), number]);
   }
   const slice = { tags: [...numbersOf.keys()], cves: [...numbersOf.values()] };
-  const rows = await deps.read(countPerCve, { scopes: [GLOBAL_SCOPE], ...slice, ...windowsOf(caller, deps) }, signal);
+  const since = retentionStart(deps.now(), deps.retentionDays());
+  const asked = { scopes: [GLOBAL_SCOPE], since, ...slice, ...windowsOf(caller, deps) };
+  const rows = await deps.read(countPerCve, asked, signal);
   return known.map(([id, tags], number) => {
-    const countsOf = (isActor: number) => rows.find((row) => row.cve === number && row.is_actor === isActor) ?? NO_IPS;
+    const countsOf = (isBenign: number) =>
+      rows.find((row) => row.cve === number && row.is_benign === isBenign) ?? NO_IPS;
     return toCve(id, tags, { benign: countsOf(1), threat: countsOf(0) });
   });
 }

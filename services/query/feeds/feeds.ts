@@ -9,10 +9,10 @@ import type { BenignNetworks } from "../address/benign-networks.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import { callerWithLimits } from "../auth.ts";
 import { limitConcurrency } from "./concurrency.ts";
-import { createGuard, type FindGuard, type GuardReason } from "./guard/guard.ts";
+import { createGuard, type FindGuard } from "./guard/guard.ts";
 import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts";
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "./lists/refresh.ts";
-import { type Feed, searchFeed } from "./lists/search-feed.ts";
+import { type Feed, type GuardedAddress, searchFeed } from "./lists/search-feed.ts";
 import { readyMadeFeed } from "./ready-made.ts";
 
 export type FeedsOptions = LookupDeps & {
@@ -56,10 +56,10 @@ export type Feeds = {
   refresh(feed: Feed, maxAgeMs?: number): Promise<FeedState>;
   /** The addresses that a feed would list now if they were not guarded, in ascending order, with the reason of each. */
   readGuarded(feed: Feed, signal: AbortSignal): Promise<readonly GuardedAddress[]>;
+  /** Of the feeds that this process refreshed, the most addresses that a guard held back although they attacked. */
+  mostAttackersHeldBack(): number;
   stop(): Promise<void>;
 };
-
-export type GuardedAddress = { readonly address: number; readonly reason: GuardReason };
 
 /** The feeds of a process, and where their definitions are read and written. */
 export type FeedsService = {
@@ -94,6 +94,8 @@ export function openFeeds(options: FeedsOptions): Feeds {
   /** When feeds were refreshed last, with which basis, and for how long they then rest. */
   const looked = new Map<string, { readonly at: number; readonly basis: number; readonly restMs: number }>();
 
+  const attackers = new Map<string, number>();
+
   const guardOf = (workspaceId: string) =>
     createGuard({
       networks: networks.current(),
@@ -117,7 +119,9 @@ export function openFeeds(options: FeedsOptions): Feeds {
     const begin = performance.now();
     let restMs = REFRESH_AFTER_MS;
     try {
-      const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs }, signal);
+      const onGuarded = (guarded: readonly GuardedAddress[]) =>
+        attackers.set(feed.id, guarded.filter(({ hasAttacked }) => hasAttacked).length);
+      const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs, onGuarded }, signal);
       onRefresh(feed, undefined);
       return state;
     } catch (error) {
@@ -208,12 +212,11 @@ export function openFeeds(options: FeedsOptions): Feeds {
     async readGuarded(feed, signal) {
       const owner = ownerOf(feed);
       const { guarded } = await searchFeed(feed, owner, options, signal);
-      return guarded
-        .toSorted((one, other) => one - other)
-        .flatMap((address) => {
-          const reason = owner.guard?.(address);
-          return reason === undefined ? [] : { address, reason };
-        });
+      return guarded.toSorted((one, other) => one.address - other.address);
+    },
+    mostAttackersHeldBack() {
+      for (const id of attackers.keys()) if (!cache.feedById(id) && !read.has(id)) attackers.delete(id);
+      return Math.max(0, ...attackers.values());
     },
     async stop() {
       stopping.abort();

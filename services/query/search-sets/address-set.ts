@@ -14,7 +14,9 @@ type ObservedField = "method" | "region" | "city" | "sensor";
 export type AddressSet =
   /** Seen at `after` or later, or at all. */
   | { readonly type: "seen"; readonly after?: number }
-  /** The same with one of some tags. */
+  /** With an attack. */
+  | { readonly type: "attacked" }
+  /** Seen with one of some tags at `after` or later, or at all. */
   | { readonly type: "tagged"; readonly ids: readonly string[]; readonly after?: number }
   | { readonly type: "value"; readonly field: ValueField; readonly match: SetMatch }
   | { readonly type: "port"; readonly first: number; readonly last: number; readonly protocol?: TextMatch }

@@ -76,8 +76,16 @@ function ranges({ field, first, last }: Of<"range">, names: Names): SetQuery {
       const ever = set({ type: "tagged", ids });
       return lastWithin(first, last, (after) => ({ type: "tagged", ids, ...after }), ever);
     }
-    case "last_seen_benign":
-      return and([actors("any", names), lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL)]);
+    case "last_seen_benign": {
+      const actor = actors("any", names);
+      const seen = lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL);
+      const ids = idsOf("benign", names);
+      const tagged =
+        ids.length === 0
+          ? NONE
+          : lastWithin(first, last, (after) => ({ type: "tagged", ids, ...after }), set({ type: "tagged", ids }));
+      return and([classified("benign", names), or([and([actor, seen]), and([not(actor), tagged])])]);
+    }
   }
 }
 
@@ -209,19 +217,29 @@ function tagged(tags: readonly Pick<Tag, "id">[]): SetQuery {
 const idsOf = (wanted: Intention, { tags }: Names) =>
   tags.flatMap(({ id, intention }) => (intention === wanted ? [id] : [])).sort();
 
-/** SPEC, classification: benign for the addresses of known actors, else the worst intention of the tags. */
+/** The addresses of a classification: `severityOf` as sets. */
 export function classified(wanted: Intention, names: Names): SetQuery {
   const actor = actors("any", names);
   const severity = INTENTIONS.indexOf(wanted);
-  const worse = INTENTIONS.slice(severity + 1).map((intention) =>
-    tagged(idsOf(intention, names).map((id) => ({ id }))),
-  );
-  const own = tagged(idsOf(wanted, names).map((id) => ({ id })));
-  if (wanted === "benign") return or([actor, and([own, ...worse.map(not)])]);
-  // Without any tag that is in the catalogue, it is unknown.
-  const isUntagged = wanted === "unknown" ? [not(tagged(names.tags))] : [];
-  return and([or([own, ...isUntagged]), ...worse.map(not), not(actor)]);
+  const withTag = (intention: Intention) => tagged(idsOf(intention, names).map((id) => ({ id })));
+  const own = withTag(wanted);
+  const notWorse = INTENTIONS.slice(severity + 1).map((intention) => not(withTag(intention)));
+  switch (wanted) {
+    case "benign":
+      return and([or([actor, and([own, ...notWorse])]), not(ATTACKED)]);
+    case "unknown": {
+      // Without any tag that is in the catalogue, it is unknown.
+      const isUntagged = not(tagged(names.tags));
+      return and([or([own, isUntagged, and([withTag("benign"), ATTACKED])]), ...notWorse, not(actor)]);
+    }
+    case "suspicious":
+      return and([or([and([own, not(actor)]), and([actor, ATTACKED])]), ...notWorse]);
+    case "malicious":
+      return and([own, or([not(actor), ATTACKED])]);
+  }
 }
+
+const ATTACKED = set({ type: "attacked" });
 
 /** The addresses of known benign actors whose names match. */
 export function actors(match: TextMatch | "any", { networks: { lists, hasActors } }: Names): SetQuery {

@@ -7,6 +7,7 @@ import {
   SCOPE_TAGS,
 } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
+import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { inScopes } from "../scope-sql.ts";
 import type { AddressSet, SetMatch } from "./address-set.ts";
@@ -58,6 +59,8 @@ export function setSource(set: AddressSet, { bind, scopes, isOwnSensorsOnly }: S
   switch (set.type) {
     case "seen":
       return is("range", seen, ["1", ...since(set.after)].join(" AND "));
+    case "attacked":
+      return is("range", select("tag_id", SCOPE_TAGS, SEEN), `tag_id = ${ATTACK_TAG}`);
     case "tagged": {
       const hasTag = `tag_id IN ${bind("Array(UUID)", set.ids)}`;
       return is("range", select("tag_id, last_seen", SCOPE_TAGS, SEEN), [hasTag, ...since(set.after)].join(" AND "));

@@ -1,5 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, SCOPE_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { inScopes } from "../scope-sql.ts";
@@ -31,7 +32,7 @@ export function countByValues({ sql }: CompiledSearch, scopes: number) {
       ('asn', if(asn = 0, '', concat('AS', toString(asn))))]) AS counted
     FROM ${ADDRESS_NETWORKS} WHERE ${stored}
     UNION ALL SELECT source_ip, ('tag', toString(tag_id)) AS counted
-    FROM ${SCOPE_TAGS} WHERE ${stored} AND tag_id != toUUID('${NIL_TAG_ID}')`;
+    FROM ${SCOPE_TAGS} WHERE ${stored} AND tag_id NOT IN (toUUID('${NIL_TAG_ID}'), ${ATTACK_TAG})`;
   // The keys of the tables cannot say which rows are of these addresses.
   const counted = `SELECT counted.1 AS kind, counted.2 AS value, uniqExact(source_ip) AS count FROM (${values})
     WHERE toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql})) AND counted.2 != ''

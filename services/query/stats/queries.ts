@@ -1,5 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { z } from "zod";
 import { addUpSeverities, countPerSeverity, severityCount } from "../activity/classification.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
@@ -68,19 +69,18 @@ export const countByCountry = defineQuery({
 });
 
 /**
- * All distinct addresses that were seen since a time, by their worst severity since `since`, from 1; 0 without tags that are in the catalogue. Tags by
- * intention, as the server compares each distinct value of the column once.
+ * All distinct addresses that were seen since a time, by their severity since `since`. Tags by intention, as the server compares each distinct value of the column once.
  */
 export const countSeenBySeverity = defineQuery({
   name: "stats-classifications",
   sql: countPerSeverity(
     `SELECT toUInt32(source_ip) AS number, max(toInt8(multiIf(
-        tag_id IN {malicious:Array(UUID)}, 4, tag_id IN {suspicious:Array(UUID)}, 3,
-        tag_id IN {unknown:Array(UUID)}, 2, tag_id IN {benign:Array(UUID)}, 1, 0))) AS worst
+        tag_id IN {malicious:Array(UUID)}, 3, tag_id IN {suspicious:Array(UUID)}, 2,
+        tag_id IN {unknown:Array(UUID)}, 1, tag_id IN {benign:Array(UUID)}, 0, -1))) AS worst,
+        max(tag_id = ${ATTACK_TAG}) AS attacked
       FROM ${ADDRESS_TAGS}
       WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       GROUP BY source_ip HAVING max(${SEEN})`,
-    1,
   ),
   combine: addUpSeverities,
   params: z.object({

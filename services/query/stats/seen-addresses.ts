@@ -1,11 +1,12 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { type Classification, INTENTIONS, severityOf } from "@noisefloor/domain/tags/classification.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { askIndex } from "../address-index/ask-index.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { ATTACKED } from "../address-index/sighting-table.ts";
 import { countSeen, countSeenBySeverity } from "./queries.ts";
 
 export type SeenDeps = LookupCaches & {
@@ -41,7 +42,9 @@ export async function classifySeen(
   const { actor, hasActors } = deps.networks.current();
   const counts = noneYet();
   const count = (address: number, severity: number) => {
-    counts[hasActors && actor(address) !== undefined ? "benign" : classificationOf(severity)]++;
+    const isActor = hasActors && actor(address) !== undefined;
+    const standing = { isActor, hasAttacked: (severity & ATTACKED) !== 0 };
+    counts[classificationOf(severityOf((severity & ~ATTACKED) - 1, standing))]++;
   };
   return (await visitSeen(query, deps.index, count, signal)) ? counts : countInStore(query, deps, signal);
 }
@@ -84,9 +87,8 @@ async function countInStore(
   return counts;
 }
 
-/** @param severity from 1; 0 without tags. */
 function classificationOf(severity: number): Classification {
-  return INTENTIONS[severity - 1] ?? "unknown";
+  return INTENTIONS[severity] ?? "unknown";
 }
 
 function noneYet(): Classified {

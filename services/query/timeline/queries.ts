@@ -1,17 +1,19 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { IS_ATTACK, severitySql } from "@noisefloor/clickhouse/tags/attack-sql.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { z } from "zod";
 import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** The severity of each tag of an observation, from 1; 0 for tags that are no longer in the catalogue. */
 const SEVERITIES = "arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)";
-/** Without tags it is `unknown`. */
-const CLASSIFICATION = `['unknown', 'benign', 'unknown', 'suspicious', 'malicious'][1 + arrayMax(${SEVERITIES})]`;
+const SEVERITY = severitySql(`(arrayMax(${SEVERITIES}) - 1)`, "{is_actor:Bool}", IS_ATTACK);
+const CLASSIFICATION = `[${INTENTIONS.map((name) => `'${name}'`).join(", ")}][1 + ${SEVERITY}]`;
 
 /** SQL for the label of an observation, by field; observations with an empty label are left out. */
 const LABELS = {
-  classification: `if({is_actor:Bool}, 'benign', ${CLASSIFICATION})`,
+  classification: CLASSIFICATION,
   destination_port: "if(destination_port IS NULL, '', toString(destination_port))",
   http_path: "http_path",
   http_user_agent: "http_user_agent",
@@ -85,7 +87,7 @@ const withMostFrequentLabels = (counts: string) => `
 
 /**
  * Observations of an address per bucket and label, newest bucket first. Buckets are `width` seconds wide and start at
- * multiples of it since 1970 UTC. `is_actor`: a known benign actor owns the address, so every observation is benign.
+ * multiples of it since 1970 UTC. `is_actor`: a known benign actor owns the address, so every observation is benign but attacks.
  * `tags` are all of the catalogue, `severities` theirs, from 1.
  */
 export const timelineOf = (field: TimelineField) =>

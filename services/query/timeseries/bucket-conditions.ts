@@ -1,3 +1,4 @@
+import { IS_ATTACK } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
 import { mergeTexts } from "../search-sets/merge-texts.ts";
 import { readSetsSql } from "../search-sets/read-sets.ts";
@@ -85,6 +86,8 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSe
   switch (set.type) {
     case "seen":
       return set.after === undefined ? "1" : any(...since(set.after));
+    case "attacked":
+      return any(IS_ATTACK);
     case "tagged":
       return any(`hasAny(tags, ${bind("Array(UUID)", set.ids)})`, ...since(set.after));
     case "value":

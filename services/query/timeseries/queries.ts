@@ -1,5 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ATTACK_TAG, IS_ATTACK } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { z } from "zod";
 import { DETAIL_COLUMNS, detailsRow } from "../address/details-query.ts";
 import { allRows } from "../all-rows.ts";
@@ -75,7 +76,7 @@ export const bucketDetails = defineQuery({
   name: "timeseries-details",
   sql: `
     SELECT ${BUCKET} AS bucket, toUnixTimestamp64Milli(max(observed_at)) AS latest,
-      groupUniqArrayArray(tags) AS tag_ids, ${DETAIL_COLUMNS}
+      groupUniqArrayArray(if(${IS_ATTACK}, arrayPushBack(tags, ${ATTACK_TAG}), tags)) AS tag_ids, ${DETAIL_COLUMNS}
     FROM ${OBSERVATIONS} FINAL
     PREWHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES} AND ${IN_WINDOW}
     WHERE bitShiftLeft(toUInt64(bucket), 32) + toUInt32(source_ip) IN {pairs:Array(UInt64)}

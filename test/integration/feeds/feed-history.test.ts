@@ -31,8 +31,15 @@ test("what the guard holds back of a feed is listed with the reason of each addr
   now += 1_000;
   await send("POST", "/v3/guard", { network: "45.0.1.0/24", note: "a partner" });
   const feed = await send("GET", "/v3/feeds/held");
-  const own = { ip: "45.0.0.9", reason: "own_address", name: "", network: "", note: "" };
-  const network = { ip: "45.0.1.1", reason: "network", name: "", network: "45.0.1.0/24", note: "a partner" };
+  const own = { ip: "45.0.0.9", reason: "own_address", name: "", network: "", note: "", attacked: false };
+  const network = {
+    ip: "45.0.1.1",
+    reason: "network",
+    name: "",
+    network: "45.0.1.0/24",
+    note: "a partner",
+    attacked: false,
+  };
   const held = await send("GET", "/v3/feeds/held/guarded");
   expect(held).toEqual({ status: 200, count: 2, addresses: [own, network] });
   expect(held.count).toBe(feed.guarded);

@@ -174,9 +174,9 @@ test("what is guarded is in no feed, and the guard says why", async () => {
   expect((await ask("/v3/guard")).json()).toEqual({ networks: [stored] });
   expect(await addresses()).toBe("45.0.0.1\n");
   const why = async (ip: string) => (await ask(`/v3/guard?ip=${ip}`)).json();
-  const none = { name: "", network: "", note: "" };
+  const none = { name: "", network: "", note: "", attacked: false };
   expect(await why("45.0.0.1")).toEqual({ ip: "45.0.0.1", guarded: false, reason: "", ...none });
-  expect(await why("45.0.0.2")).toEqual({ ip: "45.0.0.2", guarded: true, reason: "network", name: "", ...guard });
+  expect(await why("45.0.0.2")).toEqual({ ip: "45.0.0.2", guarded: true, reason: "network", ...none, ...guard });
   expect(await why("45.0.0.9")).toMatchObject({ guarded: true, reason: "own_address" });
   expect(await why("45.7.7.200")).toMatchObject({ guarded: true, reason: "own_address" });
   expect(await why("200.0.0.1")).toMatchObject({ guarded: true, reason: "service", name: "A resolver" });

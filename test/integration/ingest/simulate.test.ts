@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { expectedActivity } from "../../support/oracle/expected-activity.ts";
-import { createOracle, type Oracle, type Seen, worstOf } from "../../support/oracle/oracle.ts";
+import { classOf, createOracle, type Oracle, type Seen } from "../../support/oracle/oracle.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
@@ -123,10 +123,7 @@ async function assertAnswers() {
   const ips = [...new Set(seen.map(({ ip }) => ip))];
   for (const ip of ips.filter((_, index) => index % 37 === 0)) {
     const own = seen.filter((one) => one.ip === ip);
-    const classification = worstOf(
-      own.flatMap(({ tagIds }) => tagIds),
-      tags,
-    );
+    const classification = classOf(own, tags, false);
     const last_seen = new Date(Math.max(...own.map(({ at }) => at))).toISOString().slice(0, 10);
     const body = { ip, noise: true, classification, last_seen };
     expect(await world.get(`/v3/community/${ip}`, { key })).toMatchObject({ status: 200, body });

@@ -54,19 +54,23 @@ function makeObservations(random: Random): Placed[] {
       asn,
       organization: asn === 0 ? "" : random.pick(["", `Net ${asn}`, `Net ${asn} Ltd`]),
       country: random.pick(["", "DE", "VN", "BR", "QZ"]),
+      commands: random.chance(0.05) ? ["uname -a"] : [],
+      transport: "tcp",
     };
   });
 }
 
 /** Late, out of order, in batches of any size, many of them twice in different batches. */
 async function deliver(world: World, seen: readonly Placed[], random: Random): Promise<void> {
-  const wire = seen.map(({ ip, at, dataset, tagIds, asn, organization, country }, index) => ({
+  const wire = seen.map(({ ip, at, dataset, tagIds, asn, organization, country, commands, transport }, index) => ({
     observation_id: `o-${index}`,
     observed_at: new Date(at).toISOString(),
     sensor_id: `sensor-${index % 5}`,
     source_ip: ip,
     dataset,
     tags: tagIds,
+    transport,
+    commands,
     ...(asn === 0 ? {} : { asn }),
     ...(organization === "" ? {} : { organization }),
     ...(country === "" ? {} : { country }),

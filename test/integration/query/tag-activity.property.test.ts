@@ -66,18 +66,22 @@ function makeObservations(random: Random): Seen[] {
       at: NOW - age,
       dataset: random.chance(0.7) ? "global" : "community",
       tagIds: [...new Set(tags.map(({ id }) => id))],
+      transport: random.pick(["tcp", "udp"]),
+      loginAttempts: random.chance(0.2) ? 1 : 0,
     };
   });
 }
 
 /** Sends them late and out of order, in batches of any size, many of them twice in different batches. */
 async function deliver(world: World, seen: readonly Seen[], random: Random): Promise<void> {
-  const wire = seen.map(({ ip, at, dataset, tagIds }, index) => ({
+  const wire = seen.map(({ ip, at, dataset, tagIds, transport, loginAttempts }, index) => ({
     observation_id: `o-${index}`,
     observed_at: new Date(at).toISOString(),
     sensor_id: `sensor-${index % 5}`,
     source_ip: ip,
     dataset,
+    transport,
+    login_attempts: loginAttempts,
     tags: tagIds.map((id, place) => ((index + place) % 2 === 0 ? id : (TAGS.find((tag) => tag.id === id)?.slug ?? id))),
   }));
   const queue = random.shuffle([...wire, ...wire.filter(() => random.chance(0.3))]);
@@ -212,7 +216,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
     }
   });
 
-  test("addresses of known actors count as benign", async () => {
+  test("addresses of known actors count as benign, unless they attacked", async () => {
     await world.replaceNetworks("actor", [networkList("census", ["45.3.0.0/16"])]);
     await assertAnswers(
       createOracle(seen, TAGS, (ip) => ip.startsWith("45.3.")),

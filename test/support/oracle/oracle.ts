@@ -12,6 +12,12 @@ export type Seen = {
   /** Its owner, in the personal dataset. */
   readonly workspaceId?: string;
   readonly tagIds: readonly string[];
+  readonly transport?: string | undefined;
+  readonly loginAttempts?: number | undefined;
+  readonly credentials?: readonly { readonly username?: string; readonly password?: string }[] | undefined;
+  readonly commands?: readonly string[] | undefined;
+  readonly urls?: readonly string[] | undefined;
+  readonly payloads?: readonly string[] | undefined;
 };
 
 export type OracleTag = { readonly id: string; readonly intention: Intention };
@@ -63,9 +69,7 @@ export function createOracle(
       return buckets.map(({ from, to, addresses }) => ({ start: rfc3339(from), end: rfc3339(to), addresses }));
     },
     classification(ip, datasets) {
-      if (isActor(ip)) return "benign";
-      const ids = ofAddress(ip, datasets).flatMap(({ tagIds }) => tagIds);
-      return worstOf(ids, tags);
+      return classOf(ofAddress(ip, datasets), tags, isActor(ip));
     },
     lastSeen(ip, datasets) {
       const times = ofAddress(ip, datasets).map(({ at }) => at);
@@ -74,14 +78,19 @@ export function createOracle(
   };
 }
 
-/** The worst intention among some tags; unknown without tags. */
-export function worstOf(tagIds: readonly string[], tags: readonly OracleTag[]): Classification {
-  const intentions = new Set(tags.filter(({ id }) => tagIds.includes(id)).map(({ intention }) => intention));
-  for (const worst of ["malicious", "suspicious", "unknown", "benign"] as const) {
-    if (intentions.has(worst)) return worst;
-  }
-  return "unknown";
+/** What observations of an address, or one of them, make of it. */
+export function classOf(seen: readonly Seen[], tags: readonly OracleTag[], isActor: boolean): Classification {
+  const ids = new Set(seen.flatMap(({ tagIds }) => tagIds));
+  const intentions = new Set(tags.filter(({ id }) => ids.has(id)).map(({ intention }) => intention));
+  const hasAttacked = seen.some(isAttack);
+  if (isActor && !hasAttacked) return "benign";
+  if (intentions.has("malicious")) return "malicious";
+  if (intentions.has("suspicious") || isActor) return "suspicious";
+  return intentions.has("benign") && !intentions.has("unknown") && !hasAttacked ? "benign" : "unknown";
 }
+
+const isAttack = ({ transport, loginAttempts = 0, credentials = [], commands = [], urls = [], payloads = [] }: Seen) =>
+  transport === "tcp" && loginAttempts + credentials.length + commands.length + urls.length + payloads.length > 0;
 
 /**
  * The sample that a bucket must show: the `most` addresses with the lowest hash, ascending. The hash is ClickHouse's

@@ -1,7 +1,7 @@
 import type { Pattern, Query } from "@noisefloor/domain/query-language/query.ts";
 import type { Marked } from "../builders/marked-observations.ts";
 import type { Known } from "./address-oracle.ts";
-import { worstOf } from "./oracle.ts";
+import { classOf } from "./oracle.ts";
 
 /** What is stored of one address, of all that counts. */
 type Address = {
@@ -130,7 +130,8 @@ function numbersOf(field: string, { ip, seen, known }: Address): number[] {
     case "last_seen_suspicious":
       return lastWith("suspicious");
     case "last_seen_benign":
-      return known.actorOf(ip) === undefined ? [] : [Math.max(...times)];
+      if (classOf(seen, known.tags, known.actorOf(ip) !== undefined) !== "benign") return [];
+      return known.actorOf(ip) === undefined ? lastWith("benign") : [Math.max(...times)];
     default:
       throw new Error(`no numbers of ${field}`);
   }
@@ -140,16 +141,10 @@ const NAMES: Readonly<Record<string, string>> = { DE: "Germany", VN: "Vietnam", 
 
 const tagsOf = ({ seen, known }: Address) =>
   known.tags.filter(({ id }) => seen.some(({ tagIds }) => tagIds.includes(id)));
-const classOf = ({ ip, seen, known }: Address) =>
-  known.actorOf(ip) === undefined
-    ? worstOf(
-        seen.flatMap(({ tagIds }) => tagIds),
-        known.tags,
-      )
-    : "benign";
+const classificationOf = ({ ip, seen, known }: Address) => classOf(seen, known.tags, known.actorOf(ip) !== undefined);
 
 const wholeOf = (address: Address) => [
-  classOf(address),
+  classificationOf(address),
   ...tagsOf(address).flatMap(({ slug, cves }) => [slug, ...cves]),
 ];
 const namesOf = (address: Address) => [
@@ -164,7 +159,7 @@ function textsOf(field: string, address: Address, isPattern = false): string[] {
   const said = (of: (one: Marked) => string | undefined) => seen.flatMap((one) => of(one) ?? []);
   switch (field) {
     case "classification":
-      return [classOf(address)];
+      return [classificationOf(address)];
     case "tag":
       return tagsOf(address).flatMap(({ id, slug, name }) => (isPattern ? [slug, name] : [id, slug, name]));
     case "cve":

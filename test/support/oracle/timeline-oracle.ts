@@ -1,10 +1,10 @@
 import type { Marked } from "../builders/marked-observations.ts";
 import { dateOf, type Known } from "./address-oracle.ts";
-import { rfc3339, worstOf } from "./oracle.ts";
+import { classOf, rfc3339 } from "./oracle.ts";
 
 /** The labels that an observation has in a timeline, by the timeline's field. */
 const LABELS: Readonly<Record<string, (one: Marked, known: Known) => (string | undefined)[]>> = {
-  classification: ({ ip, tagIds }, { actorOf, tags }) => [actorOf(ip) === undefined ? worstOf(tagIds, tags) : "benign"],
+  classification: (one, { actorOf, tags }) => [classOf([one], tags, actorOf(one.ip) !== undefined)],
   destination_port: ({ port }) => [port === undefined ? undefined : String(port)],
   http_path: ({ path }) => [path],
   http_user_agent: ({ userAgent }) => [userAgent],

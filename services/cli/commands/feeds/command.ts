@@ -98,6 +98,9 @@ export const define: DefineCommand = (feeds, createContext) => {
     .action(async (id: string, options: FeedsOptions) =>
       (await guards()).runGuardRemove(id, options, await createContext()),
     );
+  asking(
+    guard.command("attackers").description("list guarded addresses that attacked: their owners should know"),
+  ).action(async (options: FeedsOptions) => (await guards()).runGuardAttackers(options, await createContext()));
   asking(guard.command("check").description("tell whether an address is guarded, and why"))
     .argument("<ip>")
     .action(async (ip: string, options: FeedsOptions) =>

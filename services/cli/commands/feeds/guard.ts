@@ -12,6 +12,7 @@ const checkSchema = z.looseObject({
   name: z.string(),
   network: z.string(),
   note: z.string(),
+  attacked: z.boolean(),
 });
 
 /** `noisefloor feeds guard list`. */
@@ -58,7 +59,8 @@ export async function runGuardCheck(ip: string, options: FeedsOptions, context: 
   }
   const details = [found.name, found.network, found.note].filter((text) => text !== "").join(", ");
   const reason = `${REASONS[found.reason] ?? found.reason}${details === "" ? "" : ` (${details})`}`;
-  context.print(printable(found.guarded ? `${ip} is guarded: ${reason}` : `${ip} is not guarded`));
+  const attack = found.attacked ? "; it attacked" : "";
+  context.print(printable(`${ip} is ${found.guarded ? `guarded: ${reason}` : "not guarded"}${attack}`));
 }
 
 const heldBackSchema = z.object({
@@ -67,7 +69,27 @@ const heldBackSchema = z.object({
   name: z.string(),
   network: z.string(),
   note: z.string(),
+  attacked: z.boolean(),
 });
+
+const attackerSchema = z.object({
+  ip: z.string(),
+  classification: z.string(),
+  last_seen: z.string(),
+  guarded: z.boolean(),
+  reason: z.string(),
+  name: z.string(),
+  network: z.string(),
+  note: z.string(),
+});
+
+/** `noisefloor feeds guard attackers`. */
+export async function runGuardAttackers(options: FeedsOptions, context: CommandContext): Promise<void> {
+  const client = await queryClient(options, context);
+  const schema = z.object({ addresses: z.array(attackerSchema) });
+  const { addresses } = await client.ask({ path: `${GUARD_PATH}/attackers` }, schema);
+  show(addresses, options, context);
+}
 
 /** `noisefloor feeds guarded`. */
 export async function runFeedsGuarded(name: string, options: FeedsOptions, context: CommandContext): Promise<void> {

@@ -131,6 +131,14 @@ export function checkBenignUpdates(facts: Facts): Finding[] {
   return [warning("benign lists", text, 'try "noisefloor benign update", which says why; the lists stay as they are')];
 }
 
+/** The owner of a guarded address that attacks should know. */
+export function checkGuard(facts: Facts): Finding[] {
+  const most = Math.max(0, ...samplesOf(facts, "noisefloor_feed_attackers_held_back").map(({ value }) => value));
+  if (most === 0) return [];
+  const text = `a feed's guard holds back ${most} address${most === 1 ? "" : "es"} that attacked`;
+  return [warning("guard", text, 'see "noisefloor feeds guard attackers", and tell their owners')];
+}
+
 /** When observations were stored last, by whichever way they came, in milliseconds since 1970 UTC. */
 export function lastInsertOf(facts: Facts): number | undefined {
   const times = samplesOf(facts, "noisefloor_last_insert_timestamp_seconds").map(({ value }) => value * 1_000);

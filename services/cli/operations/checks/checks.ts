@@ -7,6 +7,7 @@ import {
   checkBenignUpdates,
   checkCaches,
   checkCertificate,
+  checkGuard,
   checkKafka,
   checkLoad,
   checkServices,
@@ -47,6 +48,7 @@ export function diagnose(facts: Facts): Finding[] {
           ...checkBackup(store, facts.now),
         ]),
     ...checkBenignUpdates(facts),
+    ...checkGuard(facts),
   ];
   return findings.map(unlessLate);
 }

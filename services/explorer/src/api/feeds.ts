@@ -6,6 +6,7 @@ import type {
   FeedToken,
   FeedTokens,
   Guarded,
+  GuardedAttackers,
   GuardedNetworks,
   HeldBack,
 } from "./operations.ts";
@@ -43,6 +44,8 @@ export const createToken = (name: string, label: string): Question<FeedToken> =>
 export const revokeToken = (name: string, id: string) => remove(`${path(name)}/tokens/${encodeURIComponent(id)}`);
 
 export const guardedNetworks = (): Question<GuardedNetworks> => ({ url: "/v3/guard" });
+/** Guarded addresses that attacked, and those that a feed may list therefore. */
+export const guardedAttackers = (): Question<GuardedAttackers> => ({ url: "/v3/guard/attackers" });
 /** Whether an address is guarded, and why. */
 export const guardOf = (ip: string): Question<Guarded> => ({ url: `/v3/guard?${new URLSearchParams({ ip })}` });
 export const guardNetwork = (network: string, note: string): Question<GuardedNetworks["networks"][number]> => ({

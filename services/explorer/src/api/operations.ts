@@ -5,6 +5,7 @@ import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
 import type { getIps } from "@noisefloor/query/address/route.ts";
 import type { fullContextSchema, quickContextSchema } from "@noisefloor/query/address/schema.ts";
 import type { getFeedGuarded } from "@noisefloor/query/feeds/guard/feed-guarded.ts";
+import type { getGuardedAttackers } from "@noisefloor/query/feeds/guard/guarded-attackers.ts";
 import type { getGuard } from "@noisefloor/query/feeds/guard/route.ts";
 import type { getFeed, listFeeds } from "@noisefloor/query/feeds/routes/definitions.ts";
 import type { getFeedHistory } from "@noisefloor/query/feeds/routes/history.ts";
@@ -83,6 +84,7 @@ export type FeedList = AnswerOf<typeof listFeeds>;
 export type Feed = AnswerOf<typeof getFeed>;
 export type FeedHistory = AnswerOf<typeof getFeedHistory>;
 export type HeldBack = AnswerOf<typeof getFeedGuarded>;
+export type GuardedAttackers = AnswerOf<typeof getGuardedAttackers>;
 export type FeedTokens = AnswerOf<typeof listFeedTokens>;
 export type FeedToken = AnswerOf<typeof createFeedToken>;
 /** A feed as JSON with `since`: the members that the pages show. */

@@ -39,7 +39,16 @@ export const getFeedGuarded = defineOperation({
       .meta({ id: "HeldBackAddresses" }),
     example: {
       count: 1,
-      addresses: [{ ip: "192.175.48.6", reason: "network", name: "", network: "192.175.48.0/24", note: "a partner" }],
+      addresses: [
+        {
+          ip: "192.175.48.6",
+          reason: "network",
+          name: "",
+          network: "192.175.48.0/24",
+          note: "a partner",
+          attacked: false,
+        },
+      ],
     },
   },
   errorResponses: {
@@ -62,7 +71,7 @@ export function registerFeedGuarded(app: FastifyInstance, deps: FeedRouteDeps): 
     );
     const addresses = guarded
       .slice(0, MAX_ADDRESSES)
-      .map(({ address, reason }) => ({ ip: numberToIpv4(address), ...toWireReason(reason) }));
+      .map(({ address, reason, hasAttacked }) => ({ ip: numberToIpv4(address), ...toWireReason(reason, hasAttacked) }));
     return { count: guarded.length, addresses };
   });
 }

@@ -9,8 +9,12 @@ export type GuardReason =
   | { readonly type: "own_address" }
   | { readonly type: "network"; readonly id: string; readonly network: string; readonly note: string };
 
-/** The address as a number. @returns undefined for an address that feeds may list. */
-export type FindGuard = (address: number) => GuardReason | undefined;
+/**
+ * @param address as a number.
+ * @param hasAttacked the network of a known benign actor guards no address that attacked, as that is not benign.
+ * @returns undefined for an address that feeds may list.
+ */
+export type FindGuard = (address: number, hasAttacked: boolean) => GuardReason | undefined;
 
 /** Clouds, of level 3, are not guarded: anybody may rent an address there. */
 const GUARDED_LEVELS: readonly string[] = ["1", "2"];
@@ -26,12 +30,12 @@ export function createGuard({ networks, ownAddresses, guardNetworks }: GuardOpti
   const isOwn = finder(ownAddresses.map((text, index) => ({ id: String(index), network: withoutHostBits(text) })));
   const findNetwork = finder(guardNetworks);
   const byId = new Map(guardNetworks.map((guard) => [guard.id, guard]));
-  return (address) => {
+  return (address, hasAttacked) => {
     const service = networks.service(address);
     if (service !== undefined && GUARDED_LEVELS.includes(service.trustLevel)) {
       return { type: "service", name: service.name };
     }
-    const actor = networks.actor(address);
+    const actor = hasAttacked ? undefined : networks.actor(address);
     if (actor !== undefined) return { type: "actor", name: actor.name };
     if (isOwn(address) !== undefined) return { type: "own_address" };
     const guard = byId.get(findNetwork(address) ?? "");

@@ -13,6 +13,7 @@ import { ip, timestamp, uuid } from "../../wire.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
 import { managerOf } from "../routes/readers.ts";
 import { FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import { readAttackers } from "./attackers.ts";
 import { REASONS, reasonMembers, toWireReason } from "./wire-reason.ts";
 
 const MAX_NETWORKS = 10_000;
@@ -54,7 +55,7 @@ export const getGuard = defineOperation({
   path: "/v3/guard",
   summary: "The networks that no feed of the workspace lists, or why an address is guarded",
   description:
-    "Guarded are also benign services of trust level 1 and 2, known benign actors, and the addresses of `OWN_ADDRESSES`. They stay findable in the search.",
+    "Guarded are also benign services of trust level 1 and 2, known benign actors whose addresses did not attack, and the addresses of `OWN_ADDRESSES`. They stay findable in the search.",
   pathParameters: {},
   queryParameters: [IP],
   success: {
@@ -110,13 +111,15 @@ export const GUARD_OPERATIONS = [getGuard, addGuard, deleteGuard] as const;
 export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { cache, client, feeds, now } = deps;
 
-  registerOperation(app, getGuard, async (request) => {
+  registerOperation(app, getGuard, async (request, _reply, { signal }) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     const address = readParameter(request.query, IP);
     if (address === undefined) return { networks: cache.guardOf(workspaceId).networks.map(toWireGuard) };
-    const reason = feeds.guardOf(workspaceId)(ipv4ToNumber(address));
-    if (reason !== undefined) return { ip: address, guarded: true, ...toWireReason(reason) };
-    return { ip: address, guarded: false, reason: "" as const, name: "", network: "", note: "" };
+    const number = ipv4ToNumber(address);
+    const attacked = (await readAttackers([number], deps, signal)).has(number);
+    const reason = feeds.guardOf(workspaceId)(number, attacked);
+    if (reason !== undefined) return { ip: address, guarded: true, ...toWireReason(reason, attacked) };
+    return { ip: address, guarded: false, reason: "" as const, name: "", network: "", note: "", attacked };
   });
 
   registerOperation(

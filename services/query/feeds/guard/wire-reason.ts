@@ -9,14 +9,18 @@ export const reasonMembers = {
   name: z.string().describe("Of the service or actor; else empty."),
   network: z.string().describe("The guarded network; else empty."),
   note: z.string(),
+  attacked: z
+    .boolean()
+    .describe("Whether sensors saw a login, a command, a download or a payload of it over TCP: its owner should know."),
 };
 
-export function toWireReason(reason: GuardReason) {
+export function toWireReason(reason: GuardReason, attacked: boolean) {
   const isNetwork = reason.type === "network";
   return {
     reason: reason.type,
     name: "name" in reason ? reason.name : "",
     network: isNetwork ? reason.network : "",
     note: isNetwork ? reason.note : "",
+    attacked,
   };
 }

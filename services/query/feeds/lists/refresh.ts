@@ -6,7 +6,7 @@ import type { AuthorizedCaller } from "../../auth.ts";
 import type { AskedDeps } from "../../search/asked.ts";
 import type { FindGuard } from "../guard/guard.ts";
 import { type FeedLists, type FeedState, nextSecond } from "./lists.ts";
-import { type Feed, searchFeed } from "./search-feed.ts";
+import { type Feed, type GuardedAddress, searchFeed } from "./search-feed.ts";
 
 /** A whole list is stored at least once a day, with time to spare. */
 const BASE_AFTER_MS = 20 * HOUR_MS;
@@ -33,8 +33,13 @@ export async function refreshFeed(
   {
     lists,
     maxAgeMs,
+    onGuarded,
     ...deps
-  }: Omit<AskedDeps, "authenticate"> & { readonly lists: FeedLists; readonly maxAgeMs: number },
+  }: Omit<AskedDeps, "authenticate"> & {
+    readonly lists: FeedLists;
+    readonly maxAgeMs: number;
+    readonly onGuarded: (guarded: readonly GuardedAddress[]) => void;
+  },
   signal: AbortSignal,
 ): Promise<FeedState> {
   const known = await lists.sync(feed.id);
@@ -42,6 +47,7 @@ export async function refreshFeed(
   if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return known;
   const start = performance.now();
   const { addresses, guarded, isTruncated } = await searchFeed(feed, { caller, guard }, deps, signal);
+  onGuarded(guarded);
   const tookMs = Math.round(performance.now() - start);
   const stored = await lists.sync(feed.id);
   // Another process may have stored a list during the search, of this definition or of a later one.

@@ -1,10 +1,12 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import { type AskedDeps, compileAsked } from "../../search/asked.ts";
 import { paramsOf } from "../../search/queries.ts";
-import type { FindGuard } from "../guard/guard.ts";
+import { readAttackers } from "../guard/attackers.ts";
+import type { FindGuard, GuardReason } from "../guard/guard.ts";
 import { feedAddresses, newestAddresses, seenOnDays } from "./queries.ts";
 
 /** A feed as it is refreshed: a definition, or a ready-made one. */
@@ -14,11 +16,17 @@ export type Feed = FeedDefinition & {
   readonly seenOn?: { readonly minDays: number; readonly days: number };
 };
 
+export type GuardedAddress = {
+  readonly address: number;
+  readonly reason: GuardReason;
+  readonly hasAttacked: boolean;
+};
+
 export type FoundAddresses = {
   /** In ascending order. */
   readonly addresses: Uint32Array;
   /** Left out because they are guarded; of a truncated list, of those seen as recently as the listed. */
-  readonly guarded: readonly number[];
+  readonly guarded: readonly GuardedAddress[];
   readonly isTruncated: boolean;
 };
 
@@ -45,15 +53,16 @@ export async function searchFeed(
       : seenOnDays(asked.compiled, firstDayOf(deps.now(), seenOn.days), seenOn.minDays);
   const params = paramsOf({ ...asked, compiled });
   const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);
+  const leaveOut = (found: Uint32Array, most?: number) => leaveOutGuarded(found, { guard, limit: most }, deps, signal);
   const count = rows.reduce((sum, row) => sum + row.count.reduce((all, one) => all + one, 0), 0);
   if (count <= limit + SPARE) {
-    const found = leaveOut(joined(rows.map((row) => row.addresses.values)), guard);
+    const found = await leaveOut(joined(rows.map((row) => row.addresses.values)));
     if (found.addresses.length <= limit) return { ...found, addresses: found.addresses.sort(), isTruncated: false };
   }
   for (let more = SPARE; ; more *= 2) {
     const blocks = await deps.read(newestAddresses(compiled), { ...params, limit: limit + more }, signal);
     const newest = joined(blocks.map(({ ip }) => ip));
-    const found = leaveOut(newest, guard, limit);
+    const found = await leaveOut(newest, limit);
     const isWhole = newest.length < limit + more;
     if (isWhole || found.addresses.length === limit) {
       const isTruncated = !isWhole || newest.length > found.addresses.length + found.guarded.length;
@@ -77,14 +86,23 @@ function joined(arrays: readonly Uint32Array[]): Uint32Array {
 }
 
 /** The addresses that are not guarded, of which the first `limit` are kept. */
-function leaveOut(addresses: Uint32Array, guard: FindGuard | undefined, limit = addresses.length) {
+async function leaveOutGuarded(
+  addresses: Uint32Array,
+  { guard, limit = addresses.length }: { readonly guard: FindGuard | undefined; readonly limit?: number | undefined },
+  deps: LookupDeps,
+  signal: AbortSignal,
+) {
+  const mayBeGuarded = Array.from(guard === undefined ? [] : addresses.filter((address) => guard(address, false)));
+  const attackers = await readAttackers(mayBeGuarded, deps, signal);
   const kept = new Uint32Array(Math.min(addresses.length, limit));
   let length = 0;
-  const guarded: number[] = [];
+  const guarded: GuardedAddress[] = [];
   for (const address of addresses) {
     if (length === limit) break;
-    if (guard?.(address) === undefined) kept[length++] = address;
-    else guarded.push(address);
+    const hasAttacked = attackers.has(address);
+    const reason = guard?.(address, hasAttacked);
+    if (reason === undefined) kept[length++] = address;
+    else guarded.push({ address, reason, hasAttacked });
   }
   return { addresses: kept.slice(0, length), guarded };
 }

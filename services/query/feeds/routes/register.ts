@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { openFeedBodies } from "../bodies.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
 import { getFeedGuarded, registerFeedGuarded } from "../guard/feed-guarded.ts";
+import { getGuardedAttackers, registerGuardedAttackers } from "../guard/guarded-attackers.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard/route.ts";
 import { readItems } from "../lists/items.ts";
 import { registerMisp } from "../misp/route.ts";
@@ -23,6 +24,7 @@ export const FEED_OPERATIONS = [
   getFeedGuarded,
   ...TOKEN_OPERATIONS,
   ...GUARD_OPERATIONS,
+  getGuardedAttackers,
 ] as const;
 
 /** The first objects of a feed of a million addresses take longer than a request may. */
@@ -48,6 +50,7 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerFeedGuarded(app, deps);
   registerFeedTokens(app, deps);
   registerGuard(app, deps);
+  registerGuardedAttackers(app, deps);
   registerCrowdSec(app, deps);
   registerTaxii(app, deps);
   registerMisp(app, deps);

@@ -41,4 +41,6 @@ test("a verdict says what the address is: noise, a service, both or neither", ()
   expect(both).toEqual({ verdict: "suspicious", sentence: expect.stringMatching(/scans .*also .*Some DNS/) });
   const actor = verdictOf({ ...seen, classification: "benign", actor: "Survey\u202e" }, service);
   expect(actor).toEqual({ verdict: "benign", sentence: expect.stringContaining("Survey\\u{202e}") });
+  const attacker = verdictOf({ ...seen, classification: "malicious", actor: "Survey" }, service);
+  expect(attacker).toEqual({ verdict: "malicious", sentence: expect.stringMatching(/Survey, .* but .* logged in/) });
 });

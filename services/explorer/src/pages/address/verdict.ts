@@ -25,9 +25,12 @@ export function verdictOf(scanner: Scanner, service: Service): AddressVerdict {
   }
   const classification = scanner.classification === "" ? "unknown" : scanner.classification;
   const isActor = scanner.actor !== "" && scanner.actor !== "unknown";
-  const does = isActor
-    ? `It scans the Internet for ${visible(scanner.actor)}, a known operator${classification === "benign" ? " of harmless scans" : ""}`
-    : `It scans the Internet and ${REASONS[classification]}`;
+  const actor = visible(scanner.actor);
+  const does = !isActor
+    ? `It scans the Internet and ${REASONS[classification]}`
+    : classification === "benign"
+      ? `It scans the Internet for ${actor}, a known operator of harmless scans`
+      : `It belongs to ${actor}, a known operator of harmless scans, but what it did here is none: it logged in, ran a command, downloaded or left a file`;
   const both = service.found ? ` It also belongs to a known benign service, ${name}.` : "";
   return { verdict: classification, sentence: `${does}.${both}` };
 }

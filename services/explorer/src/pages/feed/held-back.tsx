@@ -5,7 +5,7 @@ import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
-import { GUARD_REASONS, guardDetails } from "../feeds/guard-reasons.ts";
+import { ATTACKED, GUARD_REASONS, guardDetails } from "../feeds/guard-reasons.ts";
 
 const SHOWN = 20;
 
@@ -29,12 +29,15 @@ export function HeldBackAddresses({ name }: { readonly name: string }) {
                   </tr>
                 </thead>
                 <tbody>
-                  {addresses.slice(0, SHOWN).map(({ ip, reason, ...facts }) => (
+                  {addresses.slice(0, SHOWN).map(({ ip, reason, attacked, ...facts }) => (
                     <tr key={ip} data-held-back={ip}>
                       <th scope="row">
                         <a href={addressPath(ip)}>{ip}</a>
                       </th>
-                      <td>{GUARD_REASONS[reason]}</td>
+                      <td>
+                        {GUARD_REASONS[reason]}
+                        {attacked ? `; ${ATTACKED}` : ""}
+                      </td>
                       <td>
                         <Hostile text={guardDetails(facts)} />
                       </td>

@@ -12,6 +12,9 @@ export const GUARD_REASONS = {
 
 type GuardFacts = { readonly name: string; readonly network: string; readonly note: string };
 
+/** Said of a guarded address that attacked. */
+export const ATTACKED = "it attacked: tell its owner";
+
 /** What is known of the reason: whose the address is, and which network guards it; empty where nothing is. */
 export const guardDetails = ({ name, network, note }: GuardFacts): string =>
   [name, network, note].filter((text) => text !== "").join(", ");

@@ -1,12 +1,15 @@
 import { useState } from "preact/hooks";
-import { guardedNetworks, guardNetwork, guardOf, unguardNetwork } from "../../api/feeds.ts";
+import { guardedAttackers, guardedNetworks, guardNetwork, guardOf, unguardNetwork } from "../../api/feeds.ts";
 import type { Guarded, GuardedNetworks } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
+import { formatCount, formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
-import { GUARD_REASONS, guardDetails } from "./guard-reasons.ts";
+import { ATTACKED, GUARD_REASONS, guardDetails } from "./guard-reasons.ts";
+
+const SHOWN_ATTACKERS = 20;
 
 /** What no feed lists, unless the feed says otherwise. */
 export function Guard() {
@@ -29,8 +32,8 @@ export function Guard() {
     <section aria-labelledby="guard">
       <h2 id="guard">What no feed lists</h2>
       <p class="faint">
-        Known benign services of trust level 1 and 2, known benign actors, the service's own addresses, and these
-        networks of yours. The search finds them all the same.
+        Known benign services of trust level 1 and 2, known benign actors as long as they do not attack, the service's
+        own addresses, and these networks of yours. The search finds them all the same.
       </p>
       <Loaded of={networks} what="the guarded networks">
         {(data) => <Networks networks={data.networks} remove={(id) => void remove(id)} />}
@@ -50,6 +53,7 @@ export function Guard() {
       </form>
       <ActionFault message={action.message} />
       <WhyGuarded />
+      <Attackers />
     </section>
   );
 }
@@ -69,6 +73,34 @@ function Networks({ networks, remove }: NetworksProps) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Known addresses that attack: somebody may have broken into them. */
+function Attackers() {
+  const attackers = useAnswer(guardedAttackers());
+  return (
+    <Loaded of={attackers} what="the guarded addresses that attacked">
+      {({ count, addresses }) =>
+        count === 0 ? null : (
+          <div class="notice" role="note" data-attackers>
+            <p>
+              {count === 1 ? "A known address" : `${formatCount(count)} known addresses`} attacked: logged in, ran a
+              command, downloaded or left a file. Tell whom they belong to.
+            </p>
+            <ul class="tags">
+              {addresses.slice(0, SHOWN_ATTACKERS).map(({ ip, guarded, last_seen: last, ...why }) => (
+                <li key={ip}>
+                  <a href={`/ip/${ip}`}>{ip}</a>, {formatMinute(last)}: {GUARD_REASONS[why.reason]}{" "}
+                  <Hostile text={guardDetails(why)} />
+                  {guarded ? "" : "; feeds may list it"}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )
+      }
+    </Loaded>
   );
 }
 
@@ -95,7 +127,8 @@ function WhyGuarded() {
         ) : (
           <>
             {answer.ip} is {answer.reason === "" ? "not guarded" : `guarded: ${GUARD_REASONS[answer.reason]}`}
-            <Details of={answer} />.
+            <Details of={answer} />
+            {answer.attacked ? `; ${ATTACKED}` : ""}.
           </>
         )}
       </span>
