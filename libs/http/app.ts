@@ -10,6 +10,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
+import { basePathOf } from "./base-path.ts";
 import { sendErrorResponse, type ToHttpError } from "./error-handler.ts";
 import { HEALTH_PATH, HEALTH_PATHS, type HealthOptions, READY_PATH, registerHealth } from "./health.ts";
 import { type LimitOptions, registerLimits } from "./limits/limits.ts";
@@ -190,10 +191,15 @@ async function allowOrigins(app: FastifyInstance, corsOrigins: readonly string[]
 /** Adds what every interface has besides its operations. Call it when all of these are registered. */
 export async function finishHttpApp(
   app: FastifyInstance,
-  { operations, ...health }: HealthOptions & { readonly operations: readonly Operation[] },
+  {
+    operations,
+    publicUrl,
+    ...health
+  }: HealthOptions & { readonly operations: readonly Operation[]; readonly publicUrl?: string | undefined },
 ): Promise<void> {
   registerHealth(app, health);
-  await registerDocs(app, () => describeOperations(operations, health.version));
+  const basePath = basePathOf(publicUrl);
+  await registerDocs(app, () => describeOperations(operations, { program: health.version, basePath }), basePath);
   sealRoutes(app, [...operations.map(routeOf), ...HEALTH_PATHS, OPENAPI_PATH]);
 }
 

@@ -19,8 +19,13 @@ const PAGE_SECURITY_POLICY = {
 /**
  * Serves the OpenAPI document: as JSON at /openapi.json, as pages at /docs, which load nothing from other hosts.
  * @param describe makes it; called at the first request, so that it does not delay the start.
+ * @param basePath see `basePathOf`.
  */
-export async function registerDocs(app: FastifyInstance, describe: () => OpenApiDocument): Promise<void> {
+export async function registerDocs(
+  app: FastifyInstance,
+  describe: () => OpenApiDocument,
+  basePath: string,
+): Promise<void> {
   let described: OpenApiDocument | undefined;
   let text: string | undefined;
   const document = () => {
@@ -43,6 +48,7 @@ export async function registerDocs(app: FastifyInstance, describe: () => OpenApi
   await app.register(swaggerUi, {
     ...LOGGED_AT_DEBUG,
     routePrefix: DOCS_PATH,
+    indexPrefix: basePath,
     transformSpecification: () => ({ ...document() }),
     theme: { title: "Noisefloor" },
     staticCSP: PAGE_SECURITY_POLICY,

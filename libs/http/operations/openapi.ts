@@ -41,9 +41,13 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 /**
  * Describes operations as OpenAPI 3.1. The key is never required: callers without one have a plan too.
- * @param program the version of the program that serves them; the document has the interface's own.
+ * @param options `program`: the version of the program that serves them; the document has the interface's own.
+ * `basePath`: see `basePathOf`.
  */
-export function describeOperations(operations: readonly Operation[], program?: string): OpenApiDocument {
+export function describeOperations(
+  operations: readonly Operation[],
+  { program, basePath = "" }: { readonly program?: string | undefined; readonly basePath?: string } = {},
+): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
@@ -59,7 +63,7 @@ export function describeOperations(operations: readonly Operation[], program?: s
         (program === undefined ? "" : ` Served by Noisefloor ${program}.`),
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: basePath || "/" }],
     tags: [...new Set(operations.map(({ group }) => group))].map((name) => ({ name })),
     components: {
       securitySchemes: {

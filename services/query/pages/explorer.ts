@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { basePathOf } from "@noisefloor/http/base-path.ts";
 import { LOGGED_AT_DEBUG } from "@noisefloor/http/requests/request-log.ts";
 import { acceptedEncoding, varyByEncoding } from "@noisefloor/http/response-bodies/compression.ts";
 import { isNotModified } from "@noisefloor/http/response-bodies/etag.ts";
@@ -70,10 +71,9 @@ export function registerAssets(app: FastifyInstance, { assets }: Explorer): stri
 
 /** Sends the document, which makes itself the page of the URL. */
 export function sendDocument(reply: FastifyReply, { document }: Explorer, publicUrl: string): FastifyReply {
-  const { href, pathname } = new URL(publicUrl);
+  const url = new URL(publicUrl).href.replace(/\/+$/, "");
   // Of the public URL only the path: the browser keeps the host by which it reached the service.
-  const [base, url] = [pathname, href].map((text) => text.replace(/\/+$/, ""));
-  const page = document.replaceAll(BASE, () => base ?? "").replaceAll(PUBLIC_URL, () => url ?? "");
+  const page = document.replaceAll(BASE, () => basePathOf(publicUrl)).replaceAll(PUBLIC_URL, () => url);
   reply.header("content-security-policy", EXPLORER_SECURITY_POLICY).type("text/html; charset=utf-8");
   if (reply.statusCode === 200 && isNotModified(reply.request, reply, page)) return reply.code(304).send();
   return reply.send(page);

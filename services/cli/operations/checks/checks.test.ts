@@ -182,6 +182,15 @@ test.each<[string, Facts, RegExp]>([
     /^failure caches: not refreshed: keys \(10 minutes\)/,
   ],
   [
+    "a feed's guard holds back an address that attacked",
+    facts({
+      services: [
+        { ...SERVICE, metrics: { value: [{ name: "noisefloor_feed_attackers_held_back", labels: {}, value: 1 }] } },
+      ],
+    }),
+    /^warning guard: a feed's guard holds back 1 address that attacked/,
+  ],
+  [
     "the brokers are away",
     withKafka(failed("Kafka at 127.0.0.1:9092 cannot be used: refused")),
     /^failure Kafka: Kafka at 127/,

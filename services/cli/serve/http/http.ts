@@ -41,6 +41,7 @@ export async function finishApp(
     checks: { ...storeChecks(polling, migrations), ...checks },
     metrics,
     version: readVersion(),
+    publicUrl: settings.http.publicUrl,
     metricsToken: settings.http.metricsToken,
     log,
   });

@@ -3,6 +3,7 @@ import { guardedAttackers, guardedNetworks, guardNetwork, guardOf, unguardNetwor
 import type { Guarded, GuardedNetworks } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { addressPath } from "../../routing/paths.ts";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, formatMinute } from "../../text/format.ts";
@@ -91,7 +92,7 @@ function Attackers() {
             <ul class="tags">
               {addresses.slice(0, SHOWN_ATTACKERS).map(({ ip, guarded, last_seen: last, ...why }) => (
                 <li key={ip}>
-                  <a href={`/ip/${ip}`}>{ip}</a>, {formatMinute(last)}: {GUARD_REASONS[why.reason]}{" "}
+                  <a href={addressPath(ip)}>{ip}</a>, {formatMinute(last)}: {GUARD_REASONS[why.reason]}{" "}
                   <Hostile text={guardDetails(why)} />
                   {guarded ? "" : "; feeds may list it"}
                 </li>
