@@ -1,7 +1,7 @@
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
+import { ATTACK_TAG } from "../client/attack-sql.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
-import { ATTACK_TAG } from "../tags/attack-sql.ts";
 import { isShownActivity } from "./sensor-count-rows.ts";
 
 /** A view that the user for dashboards reads instead of tables. It holds nothing. */

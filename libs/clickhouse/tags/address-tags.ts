@@ -1,7 +1,7 @@
+import { ATTACK_TAG } from "../client/attack-sql.ts";
 import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { ADDRESS_CHANGES, ADDRESS_TAGS } from "../client/table-names.ts";
-import { ATTACK_TAG } from "./attack-sql.ts";
 import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
 
 /**

@@ -1,4 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { ATTACK_TAG, severitySql } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery, onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import {
   ADDRESS_TAGS,
@@ -6,7 +7,6 @@ import {
   NETWORK_RANGES,
   SCOPE_TAGS,
 } from "@noisefloor/clickhouse/client/table-names.ts";
-import { ATTACK_TAG, severitySql } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";

@@ -1,6 +1,6 @@
+import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { SCOPE_TAGS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
-import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { z } from "zod";
 import { JOIN_ACTORS } from "../activity/classification.ts";
 import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";

@@ -1,3 +1,4 @@
+import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import {
   ADDRESS_NETWORKS,
   ADDRESS_VALUES,
@@ -7,7 +8,6 @@ import {
   SCOPE_TAGS,
 } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
-import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { inScopes } from "../scope-sql.ts";
 import type { AddressSet, SetMatch } from "./address-set.ts";

@@ -1,6 +1,6 @@
+import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, SCOPE_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { inScopes } from "../scope-sql.ts";

@@ -1,6 +1,6 @@
+import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { ATTACK_TAG } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { z } from "zod";
 import { addUpSeverities, countPerSeverity, severityCount } from "../activity/classification.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";

@@ -1,6 +1,6 @@
+import { IS_ATTACK, severitySql } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { IS_ATTACK, severitySql } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { z } from "zod";
 import { allRows } from "../all-rows.ts";

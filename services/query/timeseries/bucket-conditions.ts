@@ -1,4 +1,4 @@
-import { IS_ATTACK } from "@noisefloor/clickhouse/tags/attack-sql.ts";
+import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
 import { mergeTexts } from "../search-sets/merge-texts.ts";
 import { readSetsSql } from "../search-sets/read-sets.ts";

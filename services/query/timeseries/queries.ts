@@ -1,6 +1,6 @@
+import { ATTACK_TAG, IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { ATTACK_TAG, IS_ATTACK } from "@noisefloor/clickhouse/tags/attack-sql.ts";
 import { z } from "zod";
 import { DETAIL_COLUMNS, detailsRow } from "../address/details-query.ts";
 import { allRows } from "../all-rows.ts";
