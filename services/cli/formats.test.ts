@@ -1,5 +1,6 @@
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { expect, test } from "vitest";
+import { mapsAlong, readAuto } from "../../test/support/ingest/field-maps.ts";
 import { readSensorFormats } from "./formats.ts";
 
 const decodeOf = (env: Record<string, string>) => readSensorFormats(readSettings(env)).decode;
@@ -13,6 +14,28 @@ test("the zone of a sensor wins over that of its format, and that over all other
     1, 9, -5,
   ]);
   expect(decodeOf({}).timeZoneOf?.("cellar", "dionaea")).toBeUndefined();
+});
+
+test("the zone of all others moves no format whose program writes UTC", async () => {
+  const all = decodeOf({ SENSOR_TIME_ZONES: "*=America/New_York" });
+  const named = decodeOf({ SENSOR_TIME_ZONES: "*=America/New_York,heralding-auth=Europe/Berlin,dionaea=Asia/Tokyo" });
+  const login = "2026-11-20 12:00:00.5,03fa,ac28,45.83.64.21,42191,10.0.0.5,21,ftp,example,x,";
+  const records = [
+    '{"connection":{"protocol":"mssqld","transport":"tcp","type":"accept"},"src_ip":"45.83.64.4","timestamp":"2026-11-20T12:00:00.5"}',
+    '{"session_id":"s","num_auth_attempts":0,"source_ip":"45.83.64.5","timestamp":"2026-11-20 12:00:00.5"}',
+    '{"data_type":"modbus","sensorid":"c","src_ip":"45.83.64.6","id":"1","timestamp":"2026-11-20T12:00:00.5"}',
+    '{"peer":{"ip":"45.83.64.7"},"path":"/","method":"GET","timestamp":"2026-11-20T12:00:00.5"}',
+    login,
+  ];
+  for (const record of records) {
+    expect((await readAuto(record, mapsAlong(), all))[0]?.value).toHaveProperty(
+      "observed_at",
+      "2026-11-20T12:00:00.5Z",
+    );
+  }
+  const timesOf = async (record = "") => (await readAuto(record, mapsAlong(), named))[0]?.value;
+  expect(await timesOf(login)).toHaveProperty("observed_at", "2026-11-20T11:00:00.5Z");
+  expect(await timesOf(records[0])).toHaveProperty("observed_at", "2026-11-20T03:00:00.5Z");
 });
 
 test("an own address is known in every spelling", () => {

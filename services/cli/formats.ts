@@ -41,7 +41,8 @@ export function readSensorFormats({ sensorLogs, kafka }: Pick<Settings, "sensorL
       },
       publicPort: (port) => rewrites.get(port) ?? port,
       countsAccepted: sensorLogs.countsAcceptedPackets,
-      timeZoneOf: (sensor, format) => zones.get(sensor) ?? zones.get(format) ?? zones.get("*"),
+      timeZoneOf: (sensor, format, writesUtc) =>
+        zones.get(sensor) ?? zones.get(format) ?? (writesUtc ? undefined : zones.get("*")),
     },
   };
 }

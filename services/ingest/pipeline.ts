@@ -1,5 +1,5 @@
 import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
-import type { IncomingRecord, IngestedRecords, RejectedRecord } from "./record.ts";
+import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "./record.ts";
 import type { PreparedRecords, Sink } from "./store/sink.ts";
 import { boundDetail, type ValidationOptions, validateBatch } from "./validate.ts";
 
@@ -39,11 +39,18 @@ async function prepare<R extends IncomingRecord>(
   records: readonly R[],
   options: BatchOptions<R>,
 ): Promise<PreparedBatch<R>> {
-  const { accepted, rejected } = await validateBatch(records, options);
+  const { accepted: inOrder, rejected } = await validateBatch(records, options);
+  const accepted = lateLast(inOrder);
   options.signal?.throwIfAborted();
   // HTTP clients resend a whole request with new ids when it fails: nothing may fail after the good records are stored.
   if (rejected.length > 0) await options.storeDeadLetters(rejected);
   return { accepted, rejected, rows: await options.sink(accepted) };
+}
+
+/** A session has the time of its first record: one that gave up waiting must not be it, if another came along. */
+function lateLast<R extends IncomingRecord>(accepted: readonly AcceptedRecord<R>[]): readonly AcceptedRecord<R>[] {
+  const late = accepted.filter(({ record }) => record.isLate);
+  return late.length === 0 ? accepted : [...accepted.filter(({ record }) => !record.isLate), ...late];
 }
 
 async function store<R extends IncomingRecord>(

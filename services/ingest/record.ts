@@ -16,6 +16,8 @@ export type IncomingRecord = {
   readonly format?: string | undefined;
   /** Its time names no zone and was read as UTC. */
   readonly isZoneless?: true | undefined;
+  /** Its time is when the sensor gave up waiting for an answer. */
+  readonly isLate?: true | undefined;
   /** Our own intake has published it, and counted it for its sensor there. */
   readonly isCounted?: true | undefined;
 };

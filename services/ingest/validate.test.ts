@@ -36,9 +36,9 @@ test("a record of a sensor without its format is rejected with the name of that 
 
 test("the detail of a sensor's record names a time that cannot be read, and local time where that is likely", async () => {
   const now = Date.parse("2026-11-20T14:00:00Z");
-  const detailOf = async (observed_at: string, isZoneless?: true) => {
+  const detailOf = async (observed_at: string, isZoneless?: true, format = "netfilter") => {
     const value = { observed_at, sensor_id: "fw", source_ip: "45.83.64.20" };
-    const record = { bytes: Buffer.from("x"), fallbackId: "", value, format: "netfilter", isZoneless };
+    const record = { bytes: Buffer.from("x"), fallbackId: "", value, format, isZoneless };
     const options = { catalogue: noTags, retentionDays: () => 1, right: "shared-datasets", now: () => now } as const;
     const { rejected } = await validateBatch([record], options);
     return rejected.map(({ rejection }) => rejection.detail).join();
@@ -49,6 +49,8 @@ test("the detail of a sensor's record names a time that cannot be read, and loca
   expect(await detailOf("2026-11-20T16:00:00Z", true)).toMatch(/most likely it is local time: .*SENSOR_TIME_ZONES/);
   expect(await detailOf("2026-11-20T16:00:00Z")).not.toContain("local");
   expect(await detailOf("2026-11-25T16:00:00Z", true)).not.toContain("local");
+  expect(await detailOf("2026-11-20T15:00:00Z", undefined, "cowrie")).toMatch(/local time: Cowrie .* TZ=UTC/);
+  expect(await detailOf("2026-11-25T16:00:00Z", undefined, "cowrie")).not.toContain("local");
 });
 
 test("other requests get their turn while many or large records are validated", async () => {

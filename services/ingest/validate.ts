@@ -97,8 +97,9 @@ function validateRecord(
 /** Adds what the record's format knows of it. */
 function explain(rejection: Rejection, record: IncomingRecord, value: unknown, now: number): Rejection {
   const { reason, detail } = rejection;
-  if (reason === "in-the-future" && record.isZoneless && isWithinZones(value, now)) {
-    return { reason, detail: `most likely it is local time: ${ZONE_REMEDY} (${detail})` };
+  const remedy = record.isZoneless ? ZONE_REMEDY : record.format === "cowrie" ? COWRIE_REMEDY : undefined;
+  if (reason === "in-the-future" && remedy !== undefined && isWithinZones(value, now)) {
+    return { reason, detail: `most likely it is local time: ${remedy} (${detail})` };
   }
   if (reason !== "invalid-observation") return rejection;
   // Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them.
@@ -110,6 +111,7 @@ function explain(rejection: Rejection, record: IncomingRecord, value: unknown, n
 
 const ZONE_REMEDY =
   "it names no zone and was read as UTC; SENSOR_TIME_ZONES or replay --time-zone names the sensor's zone";
+const COWRIE_REMEDY = "Cowrie 3.1 writes it with a Z all the same, unless its process has TZ=UTC in its environment";
 /** The zone farthest ahead of UTC, and the clocks' difference. */
 const MOST_AHEAD_MS = 14.25 * 3_600_000;
 

@@ -152,11 +152,11 @@ function within(options: DecodeOptions, envelope: Envelope | undefined): DecodeO
 function finish(bytes: Buffer, decoded: Decoded, format: string, { onFlow }: DecodeOptions): FileRecord {
   if ("ignored" in decoded) return { bytes, ignored: decoded.ignored, format };
   if ("rejection" in decoded) return { bytes, rejection: decoded.rejection, format };
-  const { observation, destination, isZoneless } = decoded;
+  const { observation, destination, isZoneless, isLate } = decoded;
   if (onFlow !== undefined && destination !== undefined) {
     onFlow({ sensor: String(observation.sensor_id), source: String(observation.source_ip), destination });
   }
-  return isZoneless ? { bytes, value: observation, format, isZoneless } : { bytes, value: observation, format };
+  return { bytes, value: observation, format, ...(isZoneless && { isZoneless }), ...(isLate && { isLate }) };
 }
 
 function decodeOwn(bytes: Buffer): FileRecord {

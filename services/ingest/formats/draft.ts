@@ -14,6 +14,8 @@ export type Draft = {
   readonly observedAt: unknown;
   /** Its times are UTC, though they name no zone, so that no setting changes them. */
   readonly isUtc?: true;
+  /** Its program writes UTC without saying so: only a zone that names the sensor or the format changes its times. */
+  readonly writesUtc?: true | undefined;
   readonly sensor?: string | undefined;
   readonly sourceIp: string | undefined;
   /** The members that were searched for the source, for people whose record has none of them. */
@@ -66,7 +68,7 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
   const named = draft.sensor ?? options.envelope?.sensor;
   const sensor = options.sensorId ?? clip(named && withoutControls(named), MAX_LENGTH.identifier) ?? draft.format;
-  const zone = draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format);
+  const zone = draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format, draft.writesUtc);
   const { time, isZoneless } = readTime(draft.observedAt ?? options.envelope?.time, options, zone);
   const { address, port } = splitAddress(draft.sourceIp);
   const observation = {

@@ -18,8 +18,11 @@ export type DecodeOptions = {
   readonly envelope?: Envelope | undefined;
   /** Whether packets count that a packet filter let in: visitors of one's own services, and scanners among them. */
   readonly countsAccepted: boolean;
-  /** The zone of a sensor's times that name none; undefined, and where it is left out, UTC. */
-  readonly timeZoneOf?: ((sensor: string, format: string) => TimeZone | undefined) | undefined;
+  /**
+   * The zone of a sensor's times that name none; undefined, and where it is left out, UTC.
+   * @param writesUtc whether only a zone that names the sensor or the format counts.
+   */
+  readonly timeZoneOf?: ((sensor: string, format: string, writesUtc?: true) => TimeZone | undefined) | undefined;
   /** See `TimeOptions`. */
   readonly latestTime?: number | undefined;
   /** Called for each flow of a passive monitor that becomes an observation. */
@@ -51,6 +54,8 @@ export type Decoded =
       readonly destination?: string | undefined;
       /** Its time names no zone, and no setting says which it is: it was read as UTC. */
       readonly isZoneless?: true;
+      /** Its time is when the sensor gave up waiting for an answer: others of its session say better when that began. */
+      readonly isLate?: true;
     }
   | { readonly ignored: IgnoredReason }
   | { readonly rejection: Rejection };
@@ -88,6 +93,8 @@ export type FileRecord = {
   readonly ignored?: IgnoredReason;
   /** Its time was read as UTC for want of a zone. */
   readonly isZoneless?: true;
+  /** As in {@link Decoded}. */
+  readonly isLate?: true;
   /** The name of the format that has read it; left out, it is an observation of the wire schema. */
   readonly format?: string;
 };

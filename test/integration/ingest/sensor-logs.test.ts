@@ -88,6 +88,42 @@ test("a log by HTTP, once whole and once in other pieces by another way, is each
   expect(await rows()).toEqual(EXPECTED);
 });
 
+const CONTACT = { src_host: "45.83.64.9", src_port: 45_256, dst_host: "10.0.0.2", dst_port: 22, node_id: "canary-1" };
+const contact = (logtype: number, second: number, logdata: object = {}) =>
+  JSON.stringify({ ...CONTACT, logtype, logdata, utc_time: `2026-11-20 14:00:0${second}.5` });
+
+test("a connection to OpenCanary's SSH with three passwords is one session with three logins", async () => {
+  await open();
+  const log = ["one", "two", "three"].flatMap((PASSWORD, index) => [
+    contact(4001, index, { REMOTEVERSION: "SSH-2.0-paramiko_4.0.0" }),
+    contact(4002, index, { REMOTEVERSION: "SSH-2.0-paramiko_4.0.0", USERNAME: "root", PASSWORD }),
+  ]);
+  const body = [contact(4000, 0, { SESSION: "0" }), ...log].join("\n");
+  for (const _again of [1, 2]) {
+    expect(await post("/v1/observations?format=auto", body)).toMatchObject({ body: { accepted: 7, rejected: 0 } });
+  }
+  expect(await rows()).toEqual([
+    expect.objectContaining({ ip: "45.83.64.9", logins: 3, port: 22, application: "ssh", at: NOW - 1_799_500 }),
+  ]);
+});
+
+test.each(["before", "after"])(
+  "a request without an answer, %s its flow in Suricata's log, counts when it was made",
+  async (order) => {
+    await open();
+    const ends = { src_ip: "45.83.64.9", src_port: 40_000, dest_ip: "198.51.100.7", dest_port: 80, proto: "TCP" };
+    const common = { ...ends, timestamp: "2026-11-20T14:10:06.5+0000", flow_id: 246_808_919_801_550, host: "tap-1" };
+    const request = { ...common, event_type: "http", pkt_src: "stream (flow timeout)", tx_id: 0, http: { url: "/" } };
+    const flow = { ...common, event_type: "flow", app_proto: "http", flow: { start: "2026-11-20T14:00:00.5+0000" } };
+    const lines = order === "before" ? [request, flow] : [flow, request];
+    const body = lines.map((line) => JSON.stringify(line)).join("\n");
+    expect(await post("/v1/observations?format=auto", body)).toMatchObject({ body: { accepted: 2, rejected: 0 } });
+    expect(await rows()).toEqual([
+      expect.objectContaining({ ip: "45.83.64.9", application: "http", at: NOW - 1_799_500 }),
+    ]);
+  },
+);
+
 test("a shipper that asks before it sends, with a key or without, hears whether events are taken", async () => {
   const ask = async (url: string, authorization?: string) => {
     const answer = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } });

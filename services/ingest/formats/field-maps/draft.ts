@@ -10,7 +10,12 @@ type Source = {
 const NOWHERE: Source = { paths: [], constant: undefined };
 
 /** Finds the members of a field map in records. A record without a time happened now. */
-export function draftReader({ name: format, fields, constants }: FieldMap): (record: Fields, now: number) => Draft {
+export function draftReader({
+  name: format,
+  fields,
+  constants,
+  utc,
+}: FieldMap): (record: Fields, now: number) => Draft {
   const sources = new Map(
     MEMBERS.map((member): [Member, Source] => [
       member,
@@ -42,6 +47,7 @@ export function draftReader({ name: format, fields, constants }: FieldMap): (rec
     return {
       format,
       observedAt: time ?? new Date(now).toISOString(),
+      writesUtc: utc || undefined,
       sensor: text("sensor_id"),
       sourceIp: text("source_ip"),
       sourceMembers,

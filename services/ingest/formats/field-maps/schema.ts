@@ -54,6 +54,8 @@ export const fieldMapShape = z.strictObject({
     .optional(),
   /** Whether a web server has escaped what is in the groups, like `\x22` for a quotation mark. */
   escaped: z.boolean().default(false),
+  /** Whether times without a zone are UTC, whatever zone the settings give to all sensors. */
+  utc: z.boolean().default(false),
   csv: z
     .strictObject({
       /** The names of the columns, for lines before a header; left out, only a header names them. */

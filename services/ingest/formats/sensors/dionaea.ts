@@ -53,6 +53,7 @@ export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
     {
       format: "dionaea",
       observedAt: at(record, "timestamp"),
+      writesUtc: true,
       sensor: textAt(record, "sensor", "host"),
       sourceIp: textAt(record, "src_ip") ?? textAt(connection, "remote.address"),
       sourceMembers: ["src_ip", "connection.remote.address"],

@@ -28,6 +28,7 @@ export function decodeHeralding(record: Fields, options: DecodeOptions): Decoded
     {
       format: "heralding",
       observedAt: record.timestamp,
+      writesUtc: true,
       sensor: textAt(record, "sensor"),
       sourceIp: source,
       sourceMembers: ["source_ip", "src_ip"],

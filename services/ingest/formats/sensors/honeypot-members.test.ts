@@ -164,6 +164,14 @@ describe("OpenCanary", () => {
     expect(said).not.toHaveProperty(absent);
   });
 
+  test("of one connection, records share a session; requests of HTTP and port scans stand alone", async () => {
+    const connection = await opencanary(4000, { SESSION: "0" }, 22);
+    expect(connection).toHaveProperty("session_id", "4711-:22");
+    for (const type of [4001, 4002, 6001, 17001])
+      expect(await opencanary(type, {}, 22)).toMatchObject({ session_id: "4711-:22" });
+    for (const type of [3000, 5001, 13001]) expect(await opencanary(type, {}, 22)).not.toHaveProperty("session_id");
+  });
+
   test("ignores what is about itself", async () => {
     expect(await opencanary(1001, { msg: "started" })).toBe("about-sensor");
   });

@@ -64,6 +64,7 @@ export function decodeHoneypots(record: Fields, options: DecodeOptions): Decoded
     {
       format: "honeypots",
       observedAt: record.timestamp ?? new Date(options.now()).toISOString(),
+      writesUtc: true,
       sourceIp: textAt(record, "src_ip"),
       sourceMembers: ["src_ip"],
       sourcePort: portAt(record, "src_port"),

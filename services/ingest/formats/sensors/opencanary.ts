@@ -28,6 +28,8 @@ const APPLICATIONS: ReadonlyMap<number, string> = new Map([
 ]);
 /** The thousands of what is spoken over UDP. */
 const OVER_UDP = new Set([10, 11, 13, 15, 19]);
+/** The thousands of what is no connection or, as a request, a record of its own: port scans, HTTP. */
+const WITHOUT_SESSION = new Set([...OVER_UDP, 3, 5, 7]);
 /** Attempts to log in, also those without a name or password. */
 const LOGINS = new Set([2_000, 4_002, 6_001, 7_001, 8_001, 9_001, 9_002, 12_001]);
 const MYSQL_LOGIN = 8_001;
@@ -77,6 +79,7 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: portAt(record, "src_port"),
       destinationPort: portAt(record, "dst_port"),
       transport: textAt(data, "PROTO") ?? (OVER_UDP.has(thousand) ? "udp" : "tcp"),
+      session: WITHOUT_SESSION.has(thousand) ? undefined : connectionOf(record),
       ...loginOf(data, type),
       ...commandsOf(data),
       labels: [`opencanary:${type}`],
@@ -87,6 +90,12 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
     },
     options,
   );
+}
+
+/** Its records name no session: those of one connection share its ports. */
+function connectionOf(record: Fields): string | undefined {
+  const [from, to] = [portAt(record, "src_port"), portAt(record, "dst_port")];
+  return from && to ? `${from}-${textAt(record, "dst_host") ?? ""}:${to}` : undefined;
 }
 
 /** The text at a path, unless it stands for an absent value. */

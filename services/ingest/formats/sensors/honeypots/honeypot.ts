@@ -21,6 +21,8 @@ export type Honeypot = {
   readonly port?: number;
   /** The member with the time, where that is not `timestamp`. */
   readonly time?: string;
+  /** As in a draft. */
+  readonly writesUtc?: true;
   /** Whether its log also has messages about itself, which name no source. */
   readonly logsItself?: true;
   readonly read?: (record: Fields) => Reading;
@@ -42,6 +44,7 @@ export function decodeHoneypot(honeypot: Honeypot, record: Fields, options: Deco
       ...reading,
       format: honeypot.name,
       observedAt: firstTime(reading.observedAt, at(record, honeypot.time ?? "timestamp"), record.timestamp),
+      writesUtc: honeypot.writesUtc,
       sourceIp,
       sourceMembers: reading.sourceMembers ?? ["src_ip"],
       sourcePort: reading.sourcePort ?? portAt(record, "src_port"),

@@ -20,6 +20,7 @@ const ADB_EVENT = /^adbhoney(?:pot)?\./;
 /** A member names the industrial protocol, and `id` the session. */
 const conpot: Honeypot = {
   name: "conpot",
+  writesUtc: true,
   recognizes: (record) => "data_type" in record && "sensorid" in record && "src_ip" in record,
   read(record) {
     const { application } = spokenIn(record);

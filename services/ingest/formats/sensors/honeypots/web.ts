@@ -218,6 +218,7 @@ const nginx: Honeypot = {
 
 const tanner: Honeypot = {
   name: "tanner",
+  writesUtc: true,
   recognizes: (record) => textAt(record, "peer.ip") !== undefined && "path" in record && "method" in record,
   application: "http",
   port: 80,

@@ -155,6 +155,15 @@ test("a flow counts when it began, and not when Suricata logged it", async () =>
   });
 });
 
+test("an event that waited for an answer until its flow timed out is late, unless it says when the flow began", async () => {
+  const givenUp = { pkt_src: "stream (flow timeout)" };
+  expect(await decode(event("http", { ...givenUp, http: { url: "/" } }))).toHaveProperty("isLate", true);
+  expect(await decode(event("http", { pkt_src: "wire/pcap", http: { url: "/" } }))).not.toHaveProperty("isLate");
+  const alert = await decode(event("alert", { ...givenUp, alert: {}, flow: { start: START } }));
+  expect(alert).not.toHaveProperty("isLate");
+  expect(alert?.value).toMatchObject({ observed_at: "2026-11-20T13:01:40.420000+00:00" });
+});
+
 // Version 7 writes seconds and microseconds of the flow's start above a hash, version 6 below it.
 const HASHES = [7, 4_000_000_123];
 const SECONDS = Date.parse("2026-11-20T13:01:40Z") / 1_000;

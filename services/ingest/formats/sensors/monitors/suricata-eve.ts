@@ -11,6 +11,8 @@ const ENGINE_SIGNATURE = /^SURICATA /;
 const OF_REQUESTS = new Set(["http", "alert", "fileinfo"]);
 /** Written when the flow ended or timed out. */
 const OF_FLOWS = new Set(["flow", "netflow"]);
+/** What version 7 says of an event that waited for an answer until the flow timed out, and was written then. */
+const GIVEN_UP = "stream (flow timeout)";
 
 /** Suricata's eve.json. It sees both directions, so the sensors' own addresses have to be known. */
 export const suricataEve: LogFormat = {
@@ -38,7 +40,9 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const transaction = Number(textAt(record, "tx_id") ?? (isFile ? textAt(record, "fileinfo.tx_id") : undefined) ?? 0);
   const flow = flowSession(record, side);
   const flowId = textAt(record, "flow_id");
-  const time = OF_FLOWS.has(event) ? (flowStart(record) ?? record.timestamp) : record.timestamp;
+  const isGivenUp = record.pkt_src === GIVEN_UP;
+  const start = OF_FLOWS.has(event) || isGivenUp ? flowStart(record) : undefined;
+  const time = start ?? record.timestamp;
   const source = textAt(record, `${side}_ip`);
   const sourcePort = portAt(record, `${side}_port`);
   const hello = record.tls ?? record.quic;
@@ -86,7 +90,9 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
     },
     options,
   );
-  return !("observation" in decoded) ? decoded : { ...decoded, destination: textAt(record, `${other}_ip`) };
+  if (!("observation" in decoded)) return decoded;
+  const isLate = isGivenUp && start === undefined;
+  return { ...decoded, destination: textAt(record, `${other}_ip`), ...(isLate && { isLate }) };
 }
 
 function labelsOf(record: Fields, event: string): string[] {
