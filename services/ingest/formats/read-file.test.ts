@@ -130,7 +130,17 @@ test("a torn line is a record of its own and costs none of its neighbours", asyn
 test("lines of text that begin with brackets, braces, quotes or numbers come whole, however the stream is cut", async () => {
   const lines = [
     ...["[Sun Nov 29 01:00:00 2026] [core:error] a", '["torn', "[0] cowrie: [1764400000.0, {}]", "[]]"],
-    ...["[{core}] up", "192.0.2.1 - - GET /", '"GET /" 200', "{core} up", "true or not", '{"a":1}', "2026-11-29 up"],
+    ...[
+      "[",
+      '"2026-11-29","a","b"',
+      "[{core}] up",
+      "192.0.2.1 - - GET /",
+      '"GET /" 200',
+      "{core} up",
+      "true or not",
+      '{"a":1}',
+      "2026-11-29 up",
+    ],
   ];
   for (const size of [1, 2, 7, 1_000]) {
     const chunks = lines.join("\n").match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];

@@ -98,11 +98,17 @@ test("sessions that a broker publishes are stored, also after the connection has
   broker.subscribers[0]?.destroy();
   await eventually(async () => expect(broker.subscribers.length).toBeGreaterThan(1));
   broker.subscribers.at(-1)?.write(framed(3, "pot-2", "cowrie.sessions", visit("s3", "45.83.64.3")));
+  const third = { ip: "45.83.64.3", sensor: "pot-2", session: "s3" };
+  await eventually(async () => expect(await rows()).toEqual([first, third]));
+
+  // What came before an error, in the same piece, is stored all the same.
+  const last = framed(3, "pot-2", "cowrie.sessions", visit("s4", "45.83.64.4"));
+  broker.subscribers.at(-1)?.write(Buffer.concat([last, framed(0, "shutting down")]));
   await eventually(async () =>
-    expect(await rows()).toEqual([first, { ip: "45.83.64.3", sensor: "pot-2", session: "s3" }]),
+    expect(await rows()).toEqual([first, third, { ip: "45.83.64.4", sensor: "pot-2", session: "s4" }]),
   );
   const text = await metrics.text();
   expect(text).toContain('noisefloor_ingest_records_total{source="hpfeeds",outcome="source-not-routable"} 1');
   expect(text).toContain('noisefloor_ingest_records_total{source="hpfeeds",outcome="not-json"} 1');
-  expect(text).toContain("noisefloor_hpfeeds_gaps 1");
+  await expect.poll(() => metrics.text()).toContain("noisefloor_hpfeeds_gaps 2");
 });

@@ -203,6 +203,16 @@ fields: {observed_at: at, source_ip: from, username: user}`;
     ]);
   });
 
+  test("a quote that is not closed costs its own line, and no field of it is read as something else", async () => {
+    const torn = '2026-11-20 13:00:01,45.83.64.22,"admin,x';
+    const content = ["2026-11-20 13:00:00,45.83.64.21,root,x", torn, "2026-11-20 13:00:02,45.83.64.23,root,x"];
+    expect(await outcomes(content.join("\n"))).toMatchObject([
+      { source_ip: "45.83.64.21" },
+      "unknown-format",
+      { source_ip: "45.83.64.23" },
+    ]);
+  });
+
   test("a line with more or fewer columns, and one that needs a header which never came, are dead letters", async () => {
     expect(await outcomes("2026-11-20 13:00:00,45.83.64.21\n1,2,3,4,5")).toEqual(["unknown-format", "unknown-format"]);
     const headed = MAP.replace("columns: [at, from, user, note]", "delimiter: ';'");

@@ -1,6 +1,6 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { Fields } from "../fields.ts";
-import { readCsvLine } from "../text/csv.ts";
+import { QUOTE_NOT_CLOSED, readCsvLine } from "../text/csv.ts";
 import { unescapeText } from "../text/unescape.ts";
 import { compilePattern, MAX_LINE_LENGTH, type Pattern } from "./patterns.ts";
 import { LINE } from "./read.ts";
@@ -78,12 +78,13 @@ function csvReader({ name, fields }: FieldMap, { columns, delimiter }: NonNullab
   return {
     fits(line) {
       const row = read(line);
-      return row.length === columns?.length || isHeader(row);
+      return row !== undefined && (row.length === columns?.length || isHeader(row));
     },
     open() {
       let names = columns;
       return (line) => {
         const row = read(line);
+        if (row === undefined) return { rejection: QUOTE_NOT_CLOSED };
         if (isHeader(row)) {
           names = [...row];
           return "header";

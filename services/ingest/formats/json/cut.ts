@@ -4,7 +4,6 @@ import { isSpace, skipSpace, skipSpaceBack } from "./tokens.ts";
 
 const NUL = 0x00;
 const NEWLINE = 0x0a;
-const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
@@ -110,18 +109,17 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
         state.isClosing = true;
         continue;
       }
-      const end = yield* endOfRecord(first);
-      const isElement = typeof end === "number" ? endsElement(bytes, end, canWait()) : false;
-      if (end === "later" || isElement === "later") return at;
-      if (end !== undefined && isElement) {
+      const end = byte === OPEN_BRACE ? yield* endOfRecord(first) : undefined;
+      if (end === "later") return at;
+      if (end !== undefined) {
         const start = at;
         at = end;
         if (!onRecord(bytes.subarray(start, end))) return at;
         continue;
       }
     } else if (byte === OPEN_BRACKET) {
-      const opens = yield* opensArray(bytes, first, lineEnd(first), canWait());
-      if (opens === "later") return at;
+      const opens = opensArray(bytes, first, !canWait());
+      if (opens === undefined && canWait()) return at;
       if (opens) {
         state.isInArray = true;
         at = first + 1;
@@ -183,36 +181,16 @@ function* skippingPadding(bytes: Buffer, start: number): Generator<void, number>
 }
 
 /**
- * Whether a bracket opens an array of records: its line begins one and holds nothing after it. Kernels, Apache and
- * others begin their lines with times in brackets.
+ * Whether a bracket opens an array of objects, or an empty one; undefined when the bytes end before that is known.
+ * Kernels, Apache and others begin their lines with times in brackets, and quoted CSV is a list of texts.
  */
-function* opensArray(
-  bytes: Buffer,
-  start: number,
-  lineEnd: number,
-  canWait: boolean,
-): Generator<void, boolean | "later"> {
+function opensArray(bytes: Buffer, start: number, isWhole: boolean): boolean | undefined {
   const next = skipSpace(bytes, start + 1);
-  if (bytes[next] === OPEN_BRACE) return true;
-  if (canWait && (next === bytes.length || lineEnd === bytes.length)) return "later";
-  // Alone on its line, it opens an array whose first value follows.
-  if (next > lineEnd) return VALUE_START.test(String.fromCharCode(bytes[next] ?? 0));
-  // With its newline, which ends no text: a quote that is not closed by then opens nothing.
-  const line = bytes.subarray(0, lineEnd + 1);
-  const end = yield* readingValue(line, start);
-  if (end >= 0) return skipSpace(bytes, end, lineEnd) === lineEnd;
-  return ~end > lineEnd && (bytes[next] === OPEN_BRACKET || bytes[next] === QUOTE);
-}
-
-const VALUE_START = /[{["\]\dtfn-]/;
-
-/** Whether what follows a value in an array may follow one: else a number or word is the beginning of a line of text. */
-function endsElement(bytes: Buffer, end: number, canWait: boolean): boolean | "later" {
-  if (bytes[end - 1] === CLOSE_BRACE || bytes[end - 1] === CLOSE_BRACKET) return true;
-  const next = skipSpace(bytes, end);
-  const byte = bytes[next];
-  if (byte === undefined && canWait) return "later";
-  return byte === undefined || byte === COMMA || byte === CLOSE_BRACKET || bytes.subarray(end, next).includes(NEWLINE);
+  if (next === bytes.length) return undefined;
+  if (bytes[next] !== CLOSE_BRACKET) return bytes[next] === OPEN_BRACE;
+  const after = skipSpace(bytes, next + 1);
+  if (after === bytes.length) return isWhole || undefined;
+  return bytes.subarray(next, after).includes(NEWLINE);
 }
 
 /** Whether an object may begin on the line on which another one ends. */

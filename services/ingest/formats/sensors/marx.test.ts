@@ -173,6 +173,7 @@ describe("a file with something wrong in it is read to its end", () => {
     const unclosed = ROW.replace("groucho-oregon", '"h');
     const records = await read(HEADER, unclosed, ROW);
     expect(records.map(({ bytes }) => bytes.toString())).toEqual([unclosed, ROW]);
+    expect(records[0]).toMatchObject({ rejection: { detail: expect.stringContaining("quote is not closed") } });
     expect(records[1]?.value).toMatchObject({ sensor_id: "groucho-oregon" });
   });
 

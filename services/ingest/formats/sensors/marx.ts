@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { TRANSPORTS } from "@noisefloor/domain/observation/transports.ts";
 import type { DecodeOptions, LogFormat } from "../format.ts";
-import { readCsvLine } from "../text/csv.ts";
+import { QUOTE_NOT_CLOSED, readCsvLine } from "../text/csv.ts";
 
 const COLUMNS = ["datetime", "host", "src", "proto", "type", "spt", "dpt"] as const;
 type MarxRow = Readonly<Record<(typeof COLUMNS)[number], string>>;
@@ -20,6 +20,7 @@ export const marx: LogFormat = {
       let header: readonly string[] | undefined;
       return (line, options) => {
         const fields = readCsvLine(line);
+        if (fields === undefined) return { rejection: QUOTE_NOT_CLOSED };
         if (header === undefined) {
           header = fields;
           return { ignored: "header" };

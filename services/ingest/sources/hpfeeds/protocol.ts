@@ -21,11 +21,10 @@ export class HpfeedsProtocolError extends Error {
  * with their length in one byte; the last one reaches to the end.
  * @returns a function that takes the next bytes. @throws HpfeedsProtocolError.
  */
-export function openMessageReader(): (bytes: Buffer) => BrokerMessage[] {
+export function openMessageReader(): (bytes: Buffer) => Generator<BrokerMessage, void> {
   let rest: Buffer = Buffer.alloc(0);
-  return (bytes) => {
+  return function* (bytes) {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-    const messages: BrokerMessage[] = [];
     while (rest.length >= HEADER_BYTES) {
       const length = rest.readUInt32BE(0);
       if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES) {
@@ -33,10 +32,9 @@ export function openMessageReader(): (bytes: Buffer) => BrokerMessage[] {
       }
       if (rest.length < length) break;
       const message = readMessage(rest.readUInt8(4), rest.subarray(HEADER_BYTES, length));
-      if (message !== undefined) messages.push(message);
       rest = rest.subarray(length);
+      if (message !== undefined) yield message;
     }
-    return messages;
   };
 }
 

@@ -97,21 +97,22 @@ async function receive(
     // Reading by iteration keeps the broker waiting while a batch is stored.
     for await (const bytes of socket) {
       if (!Buffer.isBuffer(bytes)) continue;
-      const messages = read(bytes);
       const published: PublishedMessage[] = [];
-      for (const message of messages) {
-        if (message.kind === "error") throw new Error(`the broker says: ${message.text}`);
-        if (message.kind === "publish") published.push(message);
-        else {
-          socket.write(authMessage(settings.ident, settings.secret, message.nonce));
-          for (const channel of settings.channels) socket.write(subscribeMessage(settings.ident, channel));
+      try {
+        for (const message of read(bytes)) {
+          if (message.kind === "error") throw new Error(`the broker says: ${message.text}`);
+          if (message.kind === "publish") published.push(message);
+          else {
+            socket.write(authMessage(settings.ident, settings.secret, message.nonce));
+            for (const channel of settings.channels) socket.write(subscribeMessage(settings.ident, channel));
+          }
+          if (!isSubscribed) onSubscribed();
+          isSubscribed = true;
         }
+      } finally {
+        // Also those that came before an error, which the broker does not send again.
+        if (published.length > 0) await onMessages(published);
       }
-      if (!isSubscribed && messages.length > 0) {
-        isSubscribed = true;
-        onSubscribed();
-      }
-      if (published.length > 0) await onMessages(published);
     }
     if (!signal.aborted) throw new Error("the broker closed the connection");
   } finally {
