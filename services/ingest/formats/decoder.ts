@@ -88,6 +88,9 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     const wrapped: Wrapped = isOther ? { records: [] } : findWrapped(value, envelope, isRecord);
     const inner = decodeWrapped(wrapped, bytes);
     if (inner !== undefined) return inner;
+    // A field map reads what it names of any object.
+    const isOfMap = only !== undefined && !LOG_FORMATS.includes(only);
+    if (value.MESSAGE === null && !isOfMap) return [reject(bytes, "unknown-format", LEFT_OUT)];
     if (only !== undefined) {
       const other = explainOtherFormat(only, value) ?? explainWrapped(only, value);
       if (other !== undefined) return [reject(bytes, "unknown-format", other)];
@@ -118,6 +121,8 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
 }
 
 const UNKNOWN = "no format recognises the record, nor anything inside it: a field map can say which field is what";
+const LEFT_OUT =
+  'the record\'s "MESSAGE" is null: journalctl -o json leaves out messages of more than 4096 bytes, unless it has --all';
 const UNKNOWN_LINE = "no format recognises the line: a field map with a pattern or csv can say what is what in it";
 
 /** A record in a format, with what shippers say about it where it says nothing itself. */

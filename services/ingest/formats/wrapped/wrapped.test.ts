@@ -233,3 +233,14 @@ test("what shippers say counts before what the sender of a request says", () => 
   expect(read({ message: record })).toMatchObject({ sensor_id: "hec-host" });
   expect(read({ host: "nearer", message: record })).toMatchObject({ sensor_id: "nearer" });
 });
+
+test.each(["auto", "cowrie"])("a message that journalctl left out is named in the rejection, as %s", async (format) => {
+  const entry = {
+    MESSAGE: null,
+    _HOSTNAME: "host-5",
+    SYSLOG_IDENTIFIER: "cowrie",
+    __REALTIME_TIMESTAMP: "1795938833092715",
+  };
+  const [record] = await readContent(text(entry), format);
+  expect(record?.rejection).toMatchObject({ reason: "unknown-format", detail: expect.stringContaining("--all") });
+});
