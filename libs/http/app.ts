@@ -169,6 +169,7 @@ const EXPOSED_HEADERS = [
   "retry-after",
   "etag",
   "search-count",
+  "adjusted-query",
   "next-cursor",
   "feed-cursor",
   "feed-truncated",

@@ -133,7 +133,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerSearchStats(app, searchDeps);
   registerTimeseries(app, searchDeps);
   registerLegacySearch(app, searchDeps);
-  registerValidateQuery(app, { catalogue, authenticate, now });
+  registerValidateQuery(app, searchDeps);
   registerTagActivity(app, {
     ...lookupDeps,
     index: deps.index,

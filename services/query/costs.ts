@@ -34,6 +34,9 @@ export function timeseriesCost({ days, conditions }: { days: number; conditions:
   return Math.min(MAX_TIMESERIES_COST, 3 + more);
 }
 
+/** Looks for a few names among the values of all addresses. */
+export const NAMES_COST = 2;
+
 /** Reads one row. */
 export const TAG_RULE_COST = 1;
 

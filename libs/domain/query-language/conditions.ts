@@ -1,11 +1,21 @@
 import { ipv4ToNumber, isIpv4, lastAddress } from "../address/ipv4.ts";
+import { isIpv6, mappedIpv4 } from "../address/ipv6.ts";
 import type { FieldKind } from "./fields.ts";
 import type { Condition, Pattern, Query, RangeField, WordsField } from "./query.ts";
 import type { ComparisonTree, Place, RangeTree, ValueTree, WordTree } from "./syntax-tree.ts";
-import { readTimeSpan } from "./times.ts";
+import { isLikelyMinutes, readTimeSpan } from "./times.ts";
 
 /** Notes what is wrong with a part of the query. */
 export type Note = (message: string, place: Place) => void;
+
+/** What conditions are read with. */
+export type Notes = {
+  /** In milliseconds since 1970 UTC, for times like `7d`. */
+  readonly now: number;
+  readonly error: Note;
+  /** Notes what is no error and can match nothing, or hardly what was meant. */
+  readonly warn: (message: string) => void;
+};
 
 /** The same for every address; also what stands for a part that is wrong. */
 export const constant = (value: boolean): Condition => ({ type: "constant", value });
@@ -13,23 +23,25 @@ export const constant = (value: boolean): Condition => ({ type: "constant", valu
 type Span = { readonly first: number; readonly last: number };
 type ReadBound = (text: string) => Span | undefined;
 
-/** What a value of a field asks for. */
-export function toCondition(kind: FieldKind, value: ValueTree, now: number, note: Note): Query {
-  if (isAnything(value)) return exists(kind);
+/** What a value of a field asks for. @param name the field's, as it is written in the query. */
+export function toCondition(kind: FieldKind, name: string, value: ValueTree, notes: Notes): Query {
   if (value.type === "text" && value.isQuoted && value.text === "") return { type: "not", of: exists(kind) };
+  if (kind.kind === "without-values") {
+    notes.warn(`no address is found by ${name} here`);
+    return constant(false);
+  }
+  if (isAnything(value)) return exists(kind);
   switch (kind.kind) {
     case "address":
-      return addresses(value, note);
+      return addresses(value, notes);
     case "number":
-      return toRange(kind.field, value, note, (text) => readNumber(kind, text), numberHelp(kind));
+      return toRange(kind.field, value, notes.error, (text) => readNumber(kind, text), numberHelp(kind));
     case "time":
-      return times(kind.field, value, now, note);
+      return times(kind.field, value, notes);
     case "boolean":
-      return booleans(kind, value, note);
-    case "without-values":
-      return constant(false);
+      return booleans(kind, name, value, notes);
     default:
-      return texts(kind, value, note);
+      return texts(kind, value, notes);
   }
 }
 
@@ -47,7 +59,7 @@ function exists(kind: FieldKind): Condition {
   return { type: "exists", field: kind.field };
 }
 
-function textOf(word: WordTree): string {
+export function textOf(word: WordTree): string {
   if (word.type === "text") return word.text;
   return word.parts.map((part) => (typeof part === "string" ? part : part.wildcard)).join("");
 }
@@ -55,15 +67,26 @@ function textOf(word: WordTree): string {
 const NOT_RANGES = "takes one value, no range or comparison";
 const ADDRESS_HELP = "takes an IPv4 address, a network like 198.51.100.0/24, or a range of addresses";
 
-function addresses(value: ValueTree, note: Note): Condition {
-  return toRange("ip", value, note, readNetwork, ADDRESS_HELP);
+function addresses(value: ValueTree, notes: Notes): Condition {
+  if (value.type === "text" && isOnlyIpv6(value.text)) return ipv6(notes);
+  return toRange("ip", value, notes.error, readNetwork, ADDRESS_HELP);
 }
 
-/** The addresses of a network; host bits are ignored. */
+/** An IPv6 address or network that is none of IPv4. */
+export const isOnlyIpv6 = (text: string) => isIpv6(text.replace(/\/\d{1,3}$/, "")) && readNetwork(text) === undefined;
+
+export function ipv6({ warn }: Pick<Notes, "warn">): Condition {
+  warn("no IPv6 address is found: only IPv4 addresses are stored");
+  return constant(false);
+}
+
+/** The addresses of a network, also in IPv6 spelling; host bits are ignored. */
 export function readNetwork(text: string): Span | undefined {
-  const [, address = "", bits = "32"] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(text) ?? [];
-  const length = Number(bits);
-  if (!isIpv4(address) || length > 32) return undefined;
+  const [, written = "", bits] = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const mapped = written.includes(":") ? mappedIpv4(written) : undefined;
+  const address = mapped ?? written;
+  const length = bits === undefined ? 32 : Number(bits) - (mapped === undefined ? 0 : 96);
+  if (!isIpv4(address) || length > 32 || length < 0) return undefined;
   const number = ipv4ToNumber(address);
   const first = number - (number % 2 ** (32 - length));
   return { first, last: lastAddress({ first, length }) };
@@ -84,13 +107,13 @@ function numberHelp({ prefix, values }: NumberKind): string {
 }
 
 const TIME_HELP =
-  "takes a day like 2026-11-20, a time like 2026-11-20T14:00:00Z, today, yesterday, or how long ago: 30m, 12h, 7d, 2w";
+  "takes a day like 2026-11-20, a time like 2026-11-20T14:00:00Z, today, yesterday, or how long ago: 30min, 12h, 7d, 2w, 3m, 1y";
 
-function times(field: RangeField, value: ValueTree, now: number, note: Note): Condition {
+function times(field: RangeField, value: ValueTree, { now, error }: Notes): Condition {
   const span = value.type === "text" ? readTimeSpan(value.text, now) : undefined;
   // Alone, a length of time is all that came since.
   if (span?.isAgo) return { type: "range", field, first: span.first, last: Number.POSITIVE_INFINITY };
-  return toRange(field, value, note, (text) => readTimeSpan(text, now), TIME_HELP);
+  return toRange(field, value, error, (text) => readTimeSpan(text, now), TIME_HELP);
 }
 
 /** A bound stands for its first unit where the range goes up from it, and for its last where the range ends with it. */
@@ -98,13 +121,23 @@ function toRange(field: RangeField, value: ValueTree, note: Note, read: ReadBoun
   const bound = (word: WordTree): Span | undefined => {
     if (isOpen(word)) return { first: Number.NEGATIVE_INFINITY, last: Number.POSITIVE_INFINITY };
     const span = word.type === "text" ? read(word.text) : undefined;
-    if (span === undefined) note(`${JSON.stringify(textOf(word).slice(0, 64))} does not fit: the field ${help}`, word);
-    return span;
+    if (span !== undefined) return span;
+    const text = textOf(word);
+    note(`${JSON.stringify(text.slice(0, 64))} does not fit: ${meantInstead(text, read) ?? `the field ${help}`}`, word);
+    return undefined;
   };
   if (value.type === "range") return between(field, value, bound(value.from), bound(value.to), note);
   if (value.type === "comparison") return compared(field, value, bound(value.bound));
   const span = bound(value);
   return span === undefined ? constant(false) : { type: "range", field, first: span.first, last: span.last };
+}
+
+/** How other search languages, and earlier versions of this one, write a value of the field. */
+function meantInstead(text: string, read: ReadBound): string | undefined {
+  if (isLikelyMinutes(text)) return `m is a month of 30 days, at most 12; minutes are written 30min, hours 1h`;
+  const [, from = "", sign, to = ""] = /^([^-,]{1,40})([-,])([^-,]{1,40})$/.exec(text) ?? [];
+  if (read(from) === undefined || read(to) === undefined) return undefined;
+  return sign === "-" ? `a range is written [${from} TO ${to}]` : `one of several is written (${from} OR ${to})`;
 }
 
 function between(
@@ -135,30 +168,70 @@ function compared(field: RangeField, { sign }: ComparisonTree, bound: Span | und
   }
 }
 
-function booleans(kind: FieldKind & { readonly kind: "boolean" }, value: ValueTree, note: Note): Condition {
+type BooleanKind = FieldKind & { readonly kind: "boolean" };
+
+function booleans({ field, always = false }: BooleanKind, name: string, value: ValueTree, notes: Notes): Condition {
   const text = value.type === "text" ? value.text.toLowerCase() : undefined;
   if (text !== "true" && text !== "false") {
-    note("the field takes true or false", value);
+    notes.error("the field takes true or false", value);
     return constant(false);
   }
-  if (kind.field === undefined) return constant(text === "false");
-  return { type: "equals", field: kind.field, text };
+  if (field !== undefined) return { type: "equals", field, text };
+  const isSame = (text === "true") === always;
+  if (!isSame) notes.warn(`${name} is ${always} for every address here`);
+  return constant(isSame);
 }
 
 type TextKind = FieldKind & { readonly kind: "words" | "value" };
 
-function texts(kind: TextKind, value: ValueTree, note: Note): Condition {
+/** Fields whose values may look like another language, or like a text that was encoded once more. */
+const WITH_ANY_SIGNS: ReadonlySet<string> = new Set(["path", "user_agent", "host"]);
+
+function texts(kind: TextKind, value: ValueTree, { error, warn }: Notes): Condition {
+  const { field } = kind;
   if (value.type === "range" || value.type === "comparison") {
-    note(`the field ${NOT_RANGES}`, value);
+    error(`the field ${NOT_RANGES}`, value);
     return constant(false);
   }
-  if (value.type === "pattern") return { type: "matches", field: kind.field, pattern: toPattern(value.parts) };
+  if (value.type === "pattern") return { type: "matches", field, pattern: toPattern(value.parts) };
+  if (value.parts !== undefined && kind.kind === "words") {
+    return { type: "matches", field, pattern: toPattern(value.parts) };
+  }
   const text = value.text.toLowerCase();
+  if (value.parts !== undefined) warn(starInQuotes(value.text));
+  if (!value.isQuoted && !WITH_ANY_SIGNS.has(field)) {
+    if (EXPRESSION.test(text)) error(NO_EXPRESSIONS, value);
+    if (ENCODED.test(text)) warn(`${JSON.stringify(value.text.slice(0, 64))}: ${ENCODED_TWICE}`);
+  }
   if (kind.kind === "words") return toWords(kind.field, text);
   if (kind.values?.includes(text) === false) {
-    note(`${JSON.stringify(value.text.slice(0, 64))} does not fit: the field takes ${kind.values.join(", ")}`, value);
+    error(`${JSON.stringify(value.text.slice(0, 64))} does not fit: the field takes ${kind.values.join(", ")}`, value);
   }
-  return { type: "equals", field: kind.field, text };
+  return { type: "equals", field, text };
+}
+
+export const starInQuotes = (text: string) =>
+  `within quotes * is an ordinary character, as in ${JSON.stringify(text.slice(0, 64))}: without them it stands for any characters`;
+
+/** What the grammar cannot tell from a text that is meant. */
+const EXPRESSION = /^\/[\w -]+\/$/;
+const NO_EXPRESSIONS = "regular expressions are not supported: write quotes around a text with slashes";
+const ENCODED = /%(?:3a|2[0289])/i;
+const ENCODED_TWICE = "the query was percent-encoded twice";
+
+/** What other languages write where this one has a text without a field, as it stands in the query. */
+const FOREIGN: readonly (readonly [sign: RegExp, message: string])[] = [
+  [/^\+/, "a + is not needed: conditions beside each other must all hold"],
+  [/^[\w.]*[*?][\w.*?]*:/, "no wildcard stands for the name of a field: * alone is any address"],
+  [ENCODED, ENCODED_TWICE],
+  [EXPRESSION, NO_EXPRESSIONS],
+  [/(?<!\\)=|^[\w.]+[<>]/, "a colon stands between a field and its value, as in tags:mirai and port:>1023"],
+];
+
+/** Notes an error where a text without a field is no text of this language. */
+export function refuseForeign(source: string, place: Place, error: Note): void {
+  const found = FOREIGN.find(([sign]) => sign.test(source));
+  if (found !== undefined) error(found[1], place);
 }
 
 /** Matches a word: letters, digits and combining marks. */

@@ -20,9 +20,9 @@ export type FieldKind =
       /** To be suggested; others are no error. */
       readonly usual?: readonly string[];
     }
-  /** `riot`, and marks of the hosted service that are always false here. */
-  | { readonly kind: "boolean"; readonly field?: "riot" }
-  /** Names of the hosted service that have no values here. */
+  /** `riot`, and members of rows that are the same for every address. */
+  | { readonly kind: "boolean"; readonly field?: "riot"; readonly always?: boolean }
+  /** Names of the hosted service, and members of rows, by which no address is found here. */
   | { readonly kind: "without-values" };
 
 const words = (field: WordsField): FieldKind => ({ kind: "words", field });
@@ -35,23 +35,23 @@ const number = (field: RangeField): FieldKind => ({ kind: "number", field });
 const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ["ip", { kind: "address", field: "ip" }],
   ["classification", value("classification", ["malicious", "suspicious", "benign", "unknown"])],
-  ["tags tag", value("tag")],
-  ["cve cves", value("cve")],
+  ["tags tag tags.name tags.slug tags.id", value("tag")],
+  ["cve cves tags.cves", value("cve")],
   ["actor", words("actor")],
   ["metadata.organization", words("organization")],
   ["metadata.source_country country source_country metadata.country", words("country")],
-  ["metadata.source_city city", words("city")],
+  ["metadata.source_city city source_city metadata.city", words("city")],
   ["metadata.region", words("region")],
   ["metadata.rdns", words("rdns")],
   ["raw_data.http.useragent useragent raw_data.web.useragents", words("user_agent")],
-  ["metadata.source_country_code country_code source_country_code", value("country_code")],
+  ["metadata.source_country_code country_code source_country_code metadata.country_code", value("country_code")],
   ["raw_data.http.path path raw_data.web.paths", value("path")],
   ["raw_data.http.method", value("method")],
   ["raw_data.http.host", value("host")],
   ["raw_data.ja3.fingerprint ja3", value("ja3")],
   ["raw_data.hassh.fingerprint hassh", value("hassh")],
   ["raw_data.tls.ja4 ja4", value("ja4")],
-  ["metadata.category", value("category")],
+  ["metadata.category category", value("category")],
   ["sensor", value("sensor")],
   ["metadata.asn asn", { kind: "number", field: "asn", prefix: "AS" }],
   ["raw_data.scan.port port", number("port")],
@@ -63,21 +63,46 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ["last_seen_malicious", time("last_seen_malicious")],
   ["last_seen_suspicious", time("last_seen_suspicious")],
   ["last_seen_benign", time("last_seen_benign")],
-  ["riot", { kind: "boolean", field: "riot" }],
-  ["trust_level", { kind: "number", field: "trust_level", values: [1, 2, 3] }],
-  ...["spoofable", "vpn", "tor", "bot"].map((name): readonly [string, FieldKind] => [name, { kind: "boolean" }]),
+  ["riot business_service_intelligence.found", { kind: "boolean", field: "riot" }],
+  [
+    "trust_level business_service_intelligence.trust_level",
+    { kind: "number", field: "trust_level", values: [1, 2, 3] },
+  ],
+  ["found seen", { kind: "boolean", always: true }],
+  ...["spoofable", "vpn", "tor metadata.tor", "bot", "metadata.mobile", "metadata.single_destination"].map(
+    (names): readonly [string, FieldKind] => [names, { kind: "boolean", always: false }],
+  ),
   ...[
     "metadata.os os",
-    "metadata.mobile",
     "metadata.datacenter",
     "metadata.carrier",
     "metadata.domain",
-    "metadata.single_destination",
-    "metadata.destination_countries destination_country",
-    "metadata.destination_country_codes destination_country_code",
-    "metadata.destination_cities",
-    "metadata.destination_asns",
+    "metadata.rdns_parent",
+    "metadata.rdns_validated",
+    "metadata.longitude",
+    "metadata.latitude",
+    "metadata.destination_countries destination_country metadata.destination_country",
+    "metadata.destination_country_codes destination_country_code metadata.destination_country_code",
+    "metadata.destination_cities destination_city metadata.destination_city",
+    "metadata.destination_asns destination_asn metadata.destination_asn",
     "vpn_service",
+    "callback_ips",
+    "tag_volumes",
+    ...[
+      "description",
+      "category",
+      "intention",
+      "references",
+      "recommend_block",
+      "created",
+      "created_at",
+      "updated_at",
+    ].map((name) => `tags.${name}`),
+    ...["name", "category", "description", "explanation", "last_updated", "reference"].map(
+      (name) => `business_service_intelligence.${name}`,
+    ),
+    "raw_data.ja3.port",
+    "raw_data.hassh.port",
     "raw_data.tls.cipher",
     "raw_data.ssh.key",
     "raw_data.http.md5",
@@ -104,9 +129,23 @@ for (const [names, kind] of FIELDS) {
   }
 }
 
+/** The part of a row that most fields are in: it may stand before their names. */
+const SCANNER_PART = "internet_scanner_intelligence.";
+
+const fieldsNamed = (name: string) => {
+  const lower = name.toLowerCase();
+  return BY_NAME.get(lower.startsWith(SCANNER_PART) ? lower.slice(SCANNER_PART.length) : lower) ?? [];
+};
+
+/** The kind of the field with a name; undefined where no field has it, or several have. */
+export function fieldNamed(name: string): FieldKind | undefined {
+  const [only, other] = fieldsNamed(name);
+  return other === undefined ? only?.[1] : undefined;
+}
+
 /** @returns the kind of the field with a name, or the error message for a name that no field has. */
 export function findField(name: string): FieldKind | { readonly message: string } {
-  const found = BY_NAME.get(name.toLowerCase()) ?? [];
+  const found = fieldsNamed(name);
   const [only, other] = found;
   if (only !== undefined && other === undefined) return only[1];
   if (only !== undefined)

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Query } from "./query.ts";
 import { readQuery } from "./read-query.ts";
+import { quoteNames } from "./unquoted-names.ts";
 
 const NOW = Date.parse("2026-11-20T14:30:00.500Z");
 const HOUR = 3_600_000;
@@ -54,12 +55,19 @@ test.each([
   ["path:/admin/", "path=/admin/"],
   ["path:/a\\*b*", "path≈/a*b*"],
   ['path:"/a*b"', "path=/a*b"],
+  ["path:'/a b' tags:“SSH Worm” tag:«x»", "(path=/a b & tag=ssh worm & tag=x)"],
+  ["classification:'malicious' asn:‘AS1’", "(classification=malicious & asn[1..1])"],
+  ["path:'it\\'s' path:'a'b' path:'x path:“y", "(path=it's & path=a'b & path='x & path=“y)"],
+  ['useragent:"*curl *" rdns:"a\\*b" city:\'San*\'', "(user_agent≈*curl * & rdns~a+b & city≈san*)"],
+  ["mobile:false metadata.tor:TRUE seen:true", "(true & false & true)"],
+  ["internet_scanner_intelligence.tags.name:Mirai metadata.city:x", "(tag=mirai & city~x)"],
   ['useragent:"say \\"hi\\" \\\\ \\n"', "user_agent~say+hi+n"],
   ["organization:Microsoft", "organization~microsoft"],
   ["metadata.asn:AS4134 asn:4134", "(asn[4134..4134] & asn[4134..4134])"],
   ["SSH Scanner", "(any~ssh & any~scanner)"],
   ["CVE-2021-44228", "any~cve+2021+44228"],
   ["198.51.100.7", "ip[3325256711..3325256711]"],
+  ["::ffff:198.51.100.7 ip:::FFFF:c633:6407/120", "(ip[3325256711..3325256711] & ip[3325256704..3325256959])"],
   ["ip:198.51.100.7/24", "ip[3325256704..3325256959]"],
   ["ip:[198.51.100.1 TO 198.51.100.3}", "ip[3325256705..3325256706]"],
   ["port:[1 TO 1023]", "port[1..1023]"],
@@ -82,6 +90,10 @@ test.each([
   ["2026-11-19", DAY, DAY_END],
   ["yesterday", DAY, DAY_END],
   ["1d", NOW - 24 * HOUR, Number.POSITIVE_INFINITY],
+  ["30min", NOW - HOUR / 2, Number.POSITIVE_INFINITY],
+  ["3m", NOW - 90 * 24 * HOUR, Number.POSITIVE_INFINITY],
+  ["1Y", NOW - 365 * 24 * HOUR, Number.POSITIVE_INFINITY],
+  ["999999y", 0, Number.POSITIVE_INFINITY],
   ["<7d", Number.NEGATIVE_INFINITY, NOW - 168 * HOUR - 1],
   [">=2d", NOW - 48 * HOUR, Number.POSITIVE_INFINITY],
   ["[7d TO 1d]", NOW - 168 * HOUR, NOW - 24 * HOUR],
@@ -104,6 +116,21 @@ test.each([
     "fingerprint may be raw_data.ja3.fingerprint or raw_data.hassh.fingerprint: write more of it",
   ],
   ["port:http", 5, 4, '"http" does not fit: the field takes a whole number or a range of them'],
+  ["port:22-80", 5, 5, '"22-80" does not fit: a range is written [22 TO 80]'],
+  ["asn:AS1,AS2", 4, 7, '"AS1,AS2" does not fit: one of several is written (AS1 OR AS2)'],
+  [
+    "last_seen:30m",
+    10,
+    3,
+    '"30m" does not fit: m is a month of 30 days, at most 12; minutes are written 30min, hours 1h',
+  ],
+  ["+port:22", 0, 8, "a + is not needed: conditions beside each other must all hold"],
+  ["*:*", 0, 3, "no wildcard stands for the name of a field: * alone is any address"],
+  ["tag=mirai", 0, 9, "a colon stands between a field and its value, as in tags:mirai and port:>1023"],
+  ["port:22 asn>=5", 8, 6, "a colon stands between a field and its value, as in tags:mirai and port:>1023"],
+  ["path=/wp-*", 0, 10, "a colon stands between a field and its value, as in tags:mirai and port:>1023"],
+  ["classification%3Amalicious", 0, 26, "the query was percent-encoded twice"],
+  ["/mirai/", 0, 7, "regular expressions are not supported: write quotes around a text with slashes"],
   ["classification:bad", 15, 3, '"bad" does not fit: the field takes malicious, suspicious, benign, unknown'],
   ["tags:a AND", 10, 0, "a condition is missing at the end"],
   ["AND tags:a", 0, 3, "a condition is missing before AND"],
@@ -119,6 +146,51 @@ test.each([
 test.each([["tags:mirai~"], ["tags:mirai^2"], ["tags:/mi.*ai/"], ['tags:"a b"~3']])("%s is refused by name", (text) => {
   const result = readQuery(text, NOW);
   expect("errors" in result ? result.errors[0]?.message : "").toMatch(/fuzzy|boost|regular expressions/);
+});
+
+test.each([
+  ["a\\=b \\+x '/y/' “c=d” path:/z/", []],
+  ["2001:db8::1", ["no IPv6 address is found: only IPv4 addresses are stored"]],
+  ["fe80::/10 OR ip:2001:db8::1", ["no IPv6 address is found: only IPv4 addresses are stored"]],
+  ["os:linux NOT os:windows", ["no address is found by os here"]],
+  ['os:"" bot:false vpn:""', []],
+  ["tor:true", ["tor is false for every address here"]],
+  ["rdns:a%20b", ['"a%20b": the query was percent-encoded twice']],
+  ['path:"*x*"', ['within quotes * is an ordinary character, as in "*x*": without them it stands for any characters']],
+  [
+    "198.51.100.7 198.51.100.8 198.51.100.9",
+    ["no address is both 198.51.100.7 and 198.51.100.8: write OR between them to find either"],
+  ],
+  ["198.51.100.7 NOT (ip:198.51.100.0/24 tags:a) port:22 port:23", []],
+  [
+    "tags:a OR (first_seen:<7d (first_seen:1d))",
+    ["no address matches both conditions on first_seen: write OR between them to find either"],
+  ],
+  [
+    "classification:benign classification:malicious",
+    ["no address is both benign and malicious: write OR between them to find either"],
+  ],
+])("of the query %s these conditions are told, which can match nothing: %j", (text, warnings) => {
+  expect(readQuery(text, NOW)).toMatchObject({ warnings });
+});
+
+test.each([
+  ["tags:SSH Worm", 'tags:"SSH Worm"'],
+  ["NOT tags: SSH  Worm port:22", 'NOT tags: "SSH Worm" port:22'],
+  ["(-tags:ssh worm) OR x", '(-tags:"ssh worm") OR x'],
+  ["tag:(SSH Worm OR mirai)", 'tag:("SSH Worm" OR mirai)'],
+  ["tag:(mirai SSH Worm)", 'tag:(mirai "SSH Worm")'],
+  ["tags:mirai Worm", undefined],
+  ["tags:SSH AND Worm", undefined],
+  ['tags:SSH "Worm"', undefined],
+  ["tags:SSH Scanner", undefined],
+  ["tags:SSH NOT Worm", undefined],
+])("with a tag called SSH Worm, and none called SSH, %s means %s", (text, expected = text) => {
+  const names = new Set(["ssh worm", "mirai"]);
+  const isName = (_field: string, name: string) => names.has(name.toLowerCase());
+  const result = readQuery(text, NOW);
+  const unquoted = "unquoted" in result ? result.unquoted : [];
+  expect(quoteNames(text, unquoted, { isWhole: isName, isMeant: isName })).toBe(expected);
 });
 
 test("all errors are told at once, in order", () => {

@@ -1,32 +1,64 @@
-import { type Note, readNetwork, toCondition, toPattern, wordsOf } from "./conditions.ts";
+import {
+  constant,
+  ipv6,
+  isOnlyIpv6,
+  type Note,
+  type Notes,
+  readNetwork,
+  refuseForeign,
+  starInQuotes,
+  toCondition,
+  toPattern,
+  wordsOf,
+} from "./conditions.ts";
+import { warnOfConflicts } from "./conflicts.ts";
 import { type FieldKind, findField } from "./fields.ts";
 import type { Condition, Query, QueryError } from "./query.ts";
 import * as syntax from "./syntax.js";
 import type { ConditionTree, Place, SyntaxTree } from "./syntax-tree.ts";
+import { findUnquotedNames, type UnquotedName } from "./unquoted-names.ts";
 
 export const MAX_QUERY_LENGTH = 8_192;
 const MAX_CONDITIONS = 500;
 
-export type ReadQuery = { readonly query: Query } | { readonly errors: readonly QueryError[] };
+export type ReadQuery =
+  | {
+      readonly query: Query;
+      /** About what is no error and can match nothing, or hardly what was meant. */
+      readonly warnings: readonly string[];
+      readonly unquoted: readonly UnquotedName[];
+    }
+  | { readonly errors: readonly QueryError[] };
 
 /**
  * Reads a query in the search language. Source: API, the search language.
  * @param now milliseconds since 1970 UTC, for times like `7d`
  * @returns all errors that can be found at once, in the order of their places
  */
-export function readQuery(text: string, now: number): ReadQuery {
-  if (text.length > MAX_QUERY_LENGTH) {
-    const message = `a query has at most ${MAX_QUERY_LENGTH} characters, this one ${text.length}`;
-    return { errors: [{ message, position: MAX_QUERY_LENGTH, length: text.length - MAX_QUERY_LENGTH }] };
+export function readQuery(text: string, now: number, maxLength = MAX_QUERY_LENGTH): ReadQuery {
+  if (text.length > maxLength) {
+    const message = `a query has at most ${maxLength} characters, this one ${text.length}`;
+    return { errors: [{ message, position: maxLength, length: text.length - maxLength }] };
   }
   const errors: QueryError[] = [];
-  const note: Note = (message, { position, length }) => void errors.push({ message, position, length });
-  const query = resolve(text, errors, { now, note, conditions: 0 });
-  if (query !== undefined && errors.length === 0) return { query };
-  return { errors: errors.toSorted((one, other) => one.position - other.position) };
+  const warnings = new Set<string>();
+  const unquoted: UnquotedName[] = [];
+  const error: Note = (message, { position, length }) => void errors.push({ message, position, length });
+  const notes: Notes = { now, error, warn: (message) => void warnings.add(message) };
+  const query = resolve(text, errors, { text, notes, unquoted, conditions: 0 });
+  if (query === undefined || errors.length > 0) {
+    return { errors: errors.toSorted((one, other) => one.position - other.position) };
+  }
+  for (const warning of warnOfConflicts(query)) warnings.add(warning);
+  return { query, warnings: [...warnings], unquoted };
 }
 
-type Reading = { readonly now: number; readonly note: Note; conditions: number };
+type Reading = {
+  readonly text: string;
+  readonly notes: Notes;
+  readonly unquoted: UnquotedName[];
+  conditions: number;
+};
 
 function resolve(text: string, errors: QueryError[], reading: Reading): Query | undefined {
   try {
@@ -39,7 +71,8 @@ function resolve(text: string, errors: QueryError[], reading: Reading): Query | 
   }
 }
 
-type Named = { readonly kind: FieldKind };
+/** A field, and its name as it is written. */
+type Named = { readonly kind: FieldKind; readonly name: string };
 
 /** @param group the field before the parentheses that the tree stands in. */
 function toQuery(tree: SyntaxTree, reading: Reading, group?: Named): Query {
@@ -47,13 +80,15 @@ function toQuery(tree: SyntaxTree, reading: Reading, group?: Named): Query {
     case "and":
     case "or": {
       const of = tree.of.map((one) => toQuery(one, reading, group));
-      return tree.type === "and" ? pairPorts(of) : { type: "or", of };
+      if (tree.type === "or") return { type: "or", of };
+      reading.unquoted.push(...findUnquotedNames(tree.of, reading.text, group?.kind));
+      return pairPorts(of);
     }
     case "not":
       return { type: "not", of: toQuery(tree.of, reading, group) };
     case "group": {
-      const kind = fieldKind(tree.name, tree, reading.note);
-      return toQuery(tree.of, reading, kind ?? UNKNOWN_FIELD);
+      const named = fieldOf(tree.name, tree, reading.notes.error);
+      return toQuery(tree.of, reading, named ?? UNKNOWN_FIELD);
     }
     case "condition":
       return countedCondition(tree, reading, group);
@@ -61,39 +96,41 @@ function toQuery(tree: SyntaxTree, reading: Reading, group?: Named): Query {
 }
 
 /** Its error is noted once, not once a value. */
-const UNKNOWN_FIELD: Named = { kind: { kind: "without-values" } };
+const UNKNOWN_FIELD: Named = { kind: { kind: "without-values" }, name: "" };
 
-function fieldKind(name: string, place: Place, note: Note): Named | undefined {
+function fieldOf(name: string, place: Place, error: Note): Named | undefined {
   const found = findField(name);
-  if ("kind" in found) return { kind: found };
-  note(found.message, { position: place.position, length: name.length });
+  if ("kind" in found) return { kind: found, name };
+  error(found.message, { position: place.position, length: name.length });
   return undefined;
 }
 
 function countedCondition(tree: ConditionTree, reading: Reading, group: Named | undefined): Query {
   const { field, value } = tree;
+  const { notes } = reading;
   reading.conditions++;
-  if (reading.conditions === MAX_CONDITIONS + 1) reading.note(`a query has at most ${MAX_CONDITIONS} conditions`, tree);
+  if (reading.conditions === MAX_CONDITIONS + 1) notes.error(`a query has at most ${MAX_CONDITIONS} conditions`, tree);
   if (group !== undefined && field !== undefined) {
-    reading.note("within the parentheses of a field stand only its values: write quotes around one with a colon", tree);
-    return toCondition(group.kind, value, reading.now, reading.note);
+    notes.error("within the parentheses of a field stand only its values: write quotes around one with a colon", tree);
   }
-  const named = field === undefined ? group : fieldKind(field.name, field, reading.note);
-  if (named !== undefined) return toCondition(named.kind, value, reading.now, reading.note);
-  return field === undefined
-    ? bareCondition(tree, reading.note)
-    : toCondition(UNKNOWN_FIELD.kind, value, reading.now, reading.note);
+  const named = group ?? (field === undefined ? undefined : (fieldOf(field.name, field, notes.error) ?? UNKNOWN_FIELD));
+  return named === undefined ? bareCondition(tree, reading) : toCondition(named.kind, named.name, value, notes);
 }
 
 /** A value without a field: an address, a network, or a text that may stand in any of a few places. */
-function bareCondition({ value }: ConditionTree, note: Note): Condition {
+function bareCondition({ value }: ConditionTree, { text: query, notes }: Reading): Condition {
   if (value.type === "range" || value.type === "comparison") {
-    note("a range or comparison needs a field before it, as in port:[1 TO 1023]", value);
-    return { type: "constant", value: false };
+    notes.error("a range or comparison needs a field before it, as in port:[1 TO 1023]", value);
+    return constant(false);
+  }
+  if (value.type === "pattern" || !value.isQuoted) {
+    refuseForeign(query.slice(value.position, value.position + value.length), value, notes.error);
   }
   if (value.type === "pattern") return { type: "matches", field: "any", pattern: toPattern(value.parts) };
   const network = value.isQuoted ? undefined : readNetwork(value.text);
   if (network !== undefined) return { type: "range", field: "ip", ...network };
+  if (!value.isQuoted && isOnlyIpv6(value.text)) return ipv6(notes);
+  if (value.parts !== undefined) notes.warn(starInQuotes(value.text));
   const text = value.text.toLowerCase();
   return { type: "any", text, words: wordsOf(text) };
 }

@@ -20,7 +20,13 @@ export type ValueTree = WordTree | RangeTree | ComparisonTree;
 
 /** A word or a quoted text; as a pattern, texts with wildcards between them. */
 export type WordTree =
-  | (Place & { readonly type: "text"; readonly text: string; readonly isQuoted: boolean })
+  | (Place & {
+      readonly type: "text";
+      readonly text: string;
+      readonly isQuoted: boolean;
+      /** Of a quoted text with stars: what it is as a pattern. */
+      readonly parts?: readonly (string | Wildcard)[];
+    })
   | (Place & { readonly type: "pattern"; readonly parts: readonly (string | Wildcard)[] });
 
 export type RangeTree = Place & {

@@ -9,6 +9,10 @@
   const BOOST = /(?<!\\)\^[\d.]+$/;
   /** A path may begin and end with a slash, too. */
   const EXPRESSION = /^\/.*(?:\.[*+]|[[\]{}|^$+]).*\/$/;
+  /** Closing quotes; a single one may stand within a word, too. */
+  const CURLY = /[“”„‟«»]/gu;
+  const SINGLE = /['‘’‚‛‹›](?=[\p{White_Space}()\]\x7d]|$)/gu;
+  const lastOf = (sign, text) => [...text.matchAll(sign)].at(-1)?.index ?? -1;
   const INSTEAD = "write a backslash before it, or quotes around the value, if it is a part of the value";
 
 class peg$SyntaxError extends SyntaxError {
@@ -179,60 +183,80 @@ function peg$parse(input, options) {
   const peg$c4 = "=";
   const peg$c5 = "\"";
   const peg$c6 = "\\";
-  const peg$c7 = "||";
-  const peg$c8 = "or";
-  const peg$c9 = "&&";
-  const peg$c10 = "and";
-  const peg$c11 = "not";
+  const peg$c7 = "*";
+  const peg$c8 = "||";
+  const peg$c9 = "or";
+  const peg$c10 = "&&";
+  const peg$c11 = "and";
+  const peg$c12 = "not";
 
-  const peg$r0 = /^[A-Za-z_]/;
-  const peg$r1 = /^[A-Za-z0-9_.]/;
-  const peg$r2 = /^[[{]/;
-  const peg$r3 = /^[\]}]/;
-  const peg$r4 = /^[<>]/;
-  const peg$r5 = /^["\\]/;
-  const peg$r6 = /^[^"]/;
+  const peg$r0 = /^[0-9A-Fa-f]/;
+  const peg$r1 = /^[0-9A-Fa-f:.]/;
+  const peg$r2 = /^[A-Za-z_]/;
+  const peg$r3 = /^[A-Za-z0-9_.]/;
+  const peg$r4 = /^[[{]/;
+  const peg$r5 = /^[\]}]/;
+  const peg$r6 = /^[<>]/;
   const peg$r7 = /^[~\^]/;
   const peg$r8 = /^[~\^0-9.]/;
-  const peg$r9 = /^[[{<>]/;
-  const peg$r10 = /^[^\p{White_Space}()"\\*?]/u;
-  const peg$r11 = /^[^\p{White_Space}()"\\*?\]}]/u;
-  const peg$r12 = /^[*?]/;
-  const peg$r13 = /^[\-!]/;
-  const peg$r14 = /^[^\p{White_Space}()"]/u;
-  const peg$r15 = /^[\p{White_Space}]/u;
-  const peg$r16 = /^[\p{White_Space}]/u;
+  const peg$r9 = /^["\\*]/;
+  const peg$r10 = /^[^"\\*]/;
+  const peg$r11 = /^[\u201C\u201D\u201E\u201F\xAB\xBB]/;
+  const peg$r12 = /^[\u201C\u201D\u201E\u201F\xAB\xBB\\*]/;
+  const peg$r13 = /^[^\u201C\u201D\u201E\u201F\xAB\xBB\\*]/;
+  const peg$r14 = /^['\u2018\u2019\u201A\u201B\u2039\u203A]/;
+  const peg$r15 = /^['\u2018\u2019\u201A\u201B\u2039\u203A\\*]/;
+  const peg$r16 = /^[^'\u2018\u2019\u201A\u201B\u2039\u203A\\*]/;
+  const peg$r17 = /^[\p{White_Space}()\]}]/u;
+  const peg$r18 = /^[[{<>]/;
+  const peg$r19 = /^[^\p{White_Space}()"\\*?]/u;
+  const peg$r20 = /^[^\p{White_Space}()"\\*?\]}]/u;
+  const peg$r21 = /^[*?]/;
+  const peg$r22 = /^[\-!]/;
+  const peg$r23 = /^[^\p{White_Space}()"]/u;
+  const peg$r24 = /^[\p{White_Space}]/u;
+  const peg$r25 = /^[\p{White_Space}]/u;
 
   const peg$e0 = peg$anyExpectation();
   const peg$e1 = peg$literalExpectation("(", false);
   const peg$e2 = peg$literalExpectation(")", false);
-  const peg$e3 = peg$classExpectation([["A", "Z"], ["a", "z"], "_"], false, false, false);
-  const peg$e4 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", "."], false, false, false);
-  const peg$e5 = peg$literalExpectation(":", false);
-  const peg$e6 = peg$classExpectation(["[", "{"], false, false, false);
-  const peg$e7 = peg$literalExpectation("TO", true);
-  const peg$e8 = peg$classExpectation(["]", "}"], false, false, false);
-  const peg$e9 = peg$classExpectation(["<", ">"], false, false, false);
-  const peg$e10 = peg$literalExpectation("=", false);
-  const peg$e11 = peg$literalExpectation("\"", false);
-  const peg$e12 = peg$literalExpectation("\\", false);
-  const peg$e13 = peg$classExpectation(["\"", "\\"], false, false, false);
-  const peg$e14 = peg$classExpectation(["\""], true, false, false);
-  const peg$e15 = peg$classExpectation(["~", "^"], false, false, false);
-  const peg$e16 = peg$classExpectation(["~", "^", ["0", "9"], "."], false, false, false);
-  const peg$e17 = peg$classExpectation(["[", "{", "<", ">"], false, false, false);
-  const peg$e18 = peg$classExpectation(["\\p{White_Space}", "(", ")", "\"", "\\", "*", "?"], true, false, true);
-  const peg$e19 = peg$classExpectation(["\\p{White_Space}", "(", ")", "\"", "\\", "*", "?", "]", "}"], true, false, true);
-  const peg$e20 = peg$classExpectation(["*", "?"], false, false, false);
-  const peg$e21 = peg$literalExpectation("||", false);
-  const peg$e22 = peg$literalExpectation("OR", true);
-  const peg$e23 = peg$literalExpectation("&&", false);
-  const peg$e24 = peg$literalExpectation("AND", true);
-  const peg$e25 = peg$classExpectation(["-", "!"], false, false, false);
-  const peg$e26 = peg$literalExpectation("NOT", true);
-  const peg$e27 = peg$classExpectation(["\\p{White_Space}", "(", ")", "\""], true, false, true);
-  const peg$e28 = peg$classExpectation(["\\p{White_Space}"], false, false, true);
-  const peg$e29 = peg$classExpectation(["\\p{White_Space}"], false, false, true);
+  const peg$e3 = peg$classExpectation([["0", "9"], ["A", "F"], ["a", "f"]], false, false, false);
+  const peg$e4 = peg$literalExpectation(":", false);
+  const peg$e5 = peg$classExpectation([["0", "9"], ["A", "F"], ["a", "f"], ":", "."], false, false, false);
+  const peg$e6 = peg$classExpectation([["A", "Z"], ["a", "z"], "_"], false, false, false);
+  const peg$e7 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", "."], false, false, false);
+  const peg$e8 = peg$classExpectation(["[", "{"], false, false, false);
+  const peg$e9 = peg$literalExpectation("TO", true);
+  const peg$e10 = peg$classExpectation(["]", "}"], false, false, false);
+  const peg$e11 = peg$classExpectation(["<", ">"], false, false, false);
+  const peg$e12 = peg$literalExpectation("=", false);
+  const peg$e13 = peg$classExpectation(["~", "^"], false, false, false);
+  const peg$e14 = peg$classExpectation(["~", "^", ["0", "9"], "."], false, false, false);
+  const peg$e15 = peg$literalExpectation("\"", false);
+  const peg$e16 = peg$literalExpectation("\\", false);
+  const peg$e17 = peg$classExpectation(["\"", "\\", "*"], false, false, false);
+  const peg$e18 = peg$classExpectation(["\"", "\\", "*"], true, false, false);
+  const peg$e19 = peg$classExpectation(["\u201C", "\u201D", "\u201E", "\u201F", "\xAB", "\xBB"], false, false, false);
+  const peg$e20 = peg$classExpectation(["\u201C", "\u201D", "\u201E", "\u201F", "\xAB", "\xBB", "\\", "*"], false, false, false);
+  const peg$e21 = peg$classExpectation(["\u201C", "\u201D", "\u201E", "\u201F", "\xAB", "\xBB", "\\", "*"], true, false, false);
+  const peg$e22 = peg$classExpectation(["'", "\u2018", "\u2019", "\u201A", "\u201B", "\u2039", "\u203A"], false, false, false);
+  const peg$e23 = peg$classExpectation(["'", "\u2018", "\u2019", "\u201A", "\u201B", "\u2039", "\u203A", "\\", "*"], false, false, false);
+  const peg$e24 = peg$classExpectation(["'", "\u2018", "\u2019", "\u201A", "\u201B", "\u2039", "\u203A", "\\", "*"], true, false, false);
+  const peg$e25 = peg$classExpectation(["\\p{White_Space}", "(", ")", "]", "}"], false, false, true);
+  const peg$e26 = peg$literalExpectation("*", false);
+  const peg$e27 = peg$classExpectation(["[", "{", "<", ">"], false, false, false);
+  const peg$e28 = peg$classExpectation(["\\p{White_Space}", "(", ")", "\"", "\\", "*", "?"], true, false, true);
+  const peg$e29 = peg$classExpectation(["\\p{White_Space}", "(", ")", "\"", "\\", "*", "?", "]", "}"], true, false, true);
+  const peg$e30 = peg$classExpectation(["*", "?"], false, false, false);
+  const peg$e31 = peg$literalExpectation("||", false);
+  const peg$e32 = peg$literalExpectation("OR", true);
+  const peg$e33 = peg$literalExpectation("&&", false);
+  const peg$e34 = peg$literalExpectation("AND", true);
+  const peg$e35 = peg$classExpectation(["-", "!"], false, false, false);
+  const peg$e36 = peg$literalExpectation("NOT", true);
+  const peg$e37 = peg$classExpectation(["\\p{White_Space}", "(", ")", "\""], true, false, true);
+  const peg$e38 = peg$classExpectation(["\\p{White_Space}"], false, false, true);
+  const peg$e39 = peg$classExpectation(["\\p{White_Space}"], false, false, true);
 
   function peg$f0() {    error("the query is empty", at(0, input.length));  }
   function peg$f1(position) {
@@ -255,27 +279,31 @@ function peg$parse(input, options) {
     // Marked, as a protocol qualifies the ports beside it, and none in parentheses.
     return of.type === "condition" ? { type: "and", of: [of] } : of;
   }
-  function peg$f12(name) {    return { name, position: offset(), length: name.length };  }
-  function peg$f13() {
+  function peg$f12(word) {    return word.includes("::") || word.split(":").length === 8;  }
+  function peg$f13(name) {    return { name, position: offset(), length: name.length };  }
+  function peg$f14() {
     note("a value is missing after this colon", { position: offset() - 1, length: 1 });
     return { type: "text", text: "", isQuoted: false, ...place() };
   }
-  function peg$f14(open, from, to, close) {
+  function peg$f15(open, from, to, close) {
     return { type: "range", ...place(), from, to, isFromIn: open === "[", isToIn: close === "]" };
   }
-  function peg$f15(position) {    error("a range is written [1 TO 10], and {1 TO 10} without its bounds", at(position, 1));  }
-  function peg$f16(sign, bound) {    return { type: "comparison", ...place(), sign, bound };  }
-  function peg$f17(position) {    error("a value is missing after this sign", at(position, 1));  }
-  function peg$f18(parts) {    note(`fuzzy search (~) and boosts (^) are not supported`);  }
-  function peg$f19(parts) {
-    return { type: "text", ...place(), text: parts.join(""), isQuoted: true };
+  function peg$f16(position) {    error("a range is written [1 TO 10], and {1 TO 10} without its bounds", at(position, 1));  }
+  function peg$f17(sign, bound) {    return { type: "comparison", ...place(), sign, bound };  }
+  function peg$f18(position) {    error("a value is missing after this sign", at(position, 1));  }
+  function peg$f19(parts) {    note(`fuzzy search (~) and boosts (^) are not supported`);  }
+  function peg$f20(parts) {
+    return toQuoted(parts, place());
   }
-  function peg$f20(position) {    error("this quote is never closed", at(position, 1));  }
-  function peg$f21(parts) {    refuse(text()); return toWord(parts, place());  }
-  function peg$f22(parts) {    return toWord(parts, place());  }
-  function peg$f23() {    error("a character is missing after this backslash", at(offset() - 1, 1));  }
-  function peg$f24(wildcard) {    return { wildcard };  }
-  function peg$f25() {    return offset();  }
+  function peg$f21(position) {    error("this quote is never closed", at(position, 1));  }
+  function peg$f22() {    return offset() < lastCurly;  }
+  function peg$f23() {    return offset() < lastSingle;  }
+  function peg$f24() {    return { wildcard: "*" };  }
+  function peg$f25(parts) {    refuse(text()); return toWord(parts, place());  }
+  function peg$f26(parts) {    return toWord(parts, place());  }
+  function peg$f27() {    error("a character is missing after this backslash", at(offset() - 1, 1));  }
+  function peg$f28(wildcard) {    return { wildcard };  }
+  function peg$f29() {    return offset();  }
   let peg$currPos = options.peg$currPos | 0;
   let peg$savedPos = peg$currPos;
   const peg$posDetailsCache = [{ line: 1, column: 1 }];
@@ -995,59 +1023,159 @@ function peg$parse(input, options) {
   }
 
   function peg$parseField() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4, s5, s6, s7, s8;
 
     s0 = peg$currPos;
     s1 = peg$currPos;
+    peg$silentFails++;
     s2 = peg$currPos;
-    s3 = input.charAt(peg$currPos);
-    if (peg$r0.test(s3)) {
+    s3 = peg$currPos;
+    s4 = peg$currPos;
+    s5 = [];
+    s6 = input.charAt(peg$currPos);
+    if (peg$r0.test(s6)) {
       peg$currPos++;
     } else {
-      s3 = peg$FAILED;
+      s6 = peg$FAILED;
       if (peg$silentFails === 0) { peg$fail(peg$e3); }
     }
-    if (s3 !== peg$FAILED) {
-      s4 = [];
-      s5 = input.charAt(peg$currPos);
-      if (peg$r1.test(s5)) {
-        peg$currPos++;
-      } else {
-        s5 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e4); }
-      }
-      while (s5 !== peg$FAILED) {
-        s4.push(s5);
-        s5 = input.charAt(peg$currPos);
-        if (peg$r1.test(s5)) {
+    if (s6 !== peg$FAILED) {
+      while (s6 !== peg$FAILED) {
+        s5.push(s6);
+        s6 = input.charAt(peg$currPos);
+        if (peg$r0.test(s6)) {
           peg$currPos++;
         } else {
-          s5 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e4); }
+          s6 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e3); }
         }
       }
-      s3 = [s3, s4];
-      s2 = s3;
+    } else {
+      s5 = peg$FAILED;
+    }
+    if (s5 !== peg$FAILED) {
+      if (input.charCodeAt(peg$currPos) === 58) {
+        s6 = peg$c2;
+        peg$currPos++;
+      } else {
+        s6 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e4); }
+      }
+      if (s6 !== peg$FAILED) {
+        s7 = [];
+        s8 = input.charAt(peg$currPos);
+        if (peg$r1.test(s8)) {
+          peg$currPos++;
+        } else {
+          s8 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e5); }
+        }
+        while (s8 !== peg$FAILED) {
+          s7.push(s8);
+          s8 = input.charAt(peg$currPos);
+          if (peg$r1.test(s8)) {
+            peg$currPos++;
+          } else {
+            s8 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e5); }
+          }
+        }
+        s5 = [s5, s6, s7];
+        s4 = s5;
+      } else {
+        peg$currPos = s4;
+        s4 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s4;
+      s4 = peg$FAILED;
+    }
+    if (s4 !== peg$FAILED) {
+      s3 = input.substring(s3, peg$currPos);
+    } else {
+      s3 = s4;
+    }
+    if (s3 !== peg$FAILED) {
+      peg$savedPos = peg$currPos;
+      s4 = peg$f12(s3);
+      if (s4) {
+        s4 = undefined;
+      } else {
+        s4 = peg$FAILED;
+      }
+      if (s4 !== peg$FAILED) {
+        s3 = [s3, s4];
+        s2 = s3;
+      } else {
+        peg$currPos = s2;
+        s2 = peg$FAILED;
+      }
     } else {
       peg$currPos = s2;
       s2 = peg$FAILED;
     }
-    if (s2 !== peg$FAILED) {
-      s1 = input.substring(s1, peg$currPos);
+    peg$silentFails--;
+    if (s2 === peg$FAILED) {
+      s1 = undefined;
     } else {
-      s1 = s2;
+      peg$currPos = s1;
+      s1 = peg$FAILED;
     }
     if (s1 !== peg$FAILED) {
-      if (input.charCodeAt(peg$currPos) === 58) {
-        s2 = peg$c2;
+      s2 = peg$currPos;
+      s3 = peg$currPos;
+      s4 = input.charAt(peg$currPos);
+      if (peg$r2.test(s4)) {
         peg$currPos++;
       } else {
-        s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e5); }
+        s4 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e6); }
+      }
+      if (s4 !== peg$FAILED) {
+        s5 = [];
+        s6 = input.charAt(peg$currPos);
+        if (peg$r3.test(s6)) {
+          peg$currPos++;
+        } else {
+          s6 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e7); }
+        }
+        while (s6 !== peg$FAILED) {
+          s5.push(s6);
+          s6 = input.charAt(peg$currPos);
+          if (peg$r3.test(s6)) {
+            peg$currPos++;
+          } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e7); }
+          }
+        }
+        s4 = [s4, s5];
+        s3 = s4;
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+      if (s3 !== peg$FAILED) {
+        s2 = input.substring(s2, peg$currPos);
+      } else {
+        s2 = s3;
       }
       if (s2 !== peg$FAILED) {
-        peg$savedPos = s0;
-        s0 = peg$f12(s1);
+        if (input.charCodeAt(peg$currPos) === 58) {
+          s3 = peg$c2;
+          peg$currPos++;
+        } else {
+          s3 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e4); }
+        }
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f13(s2);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1066,7 +1194,7 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     s1 = '';
     peg$savedPos = s0;
-    s1 = peg$f13();
+    s1 = peg$f14();
     s0 = s1;
 
     return s0;
@@ -1094,11 +1222,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     s1 = input.charAt(peg$currPos);
-    if (peg$r2.test(s1)) {
+    if (peg$r4.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e6); }
+      if (peg$silentFails === 0) { peg$fail(peg$e8); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -1110,7 +1238,7 @@ function peg$parse(input, options) {
           peg$currPos += (2);
         } else {
           s5 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e7); }
+          if (peg$silentFails === 0) { peg$fail(peg$e9); }
         }
         if (s5 !== peg$FAILED) {
           s6 = peg$parseSpace();
@@ -1120,15 +1248,15 @@ function peg$parse(input, options) {
             if (s8 !== peg$FAILED) {
               s9 = peg$parse_();
               s10 = input.charAt(peg$currPos);
-              if (peg$r3.test(s10)) {
+              if (peg$r5.test(s10)) {
                 peg$currPos++;
               } else {
                 s10 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e8); }
+                if (peg$silentFails === 0) { peg$fail(peg$e10); }
               }
               if (s10 !== peg$FAILED) {
                 peg$savedPos = s0;
-                s0 = peg$f14(s1, s3, s8, s10);
+                s0 = peg$f15(s1, s3, s8, s10);
               } else {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
@@ -1157,15 +1285,15 @@ function peg$parse(input, options) {
       s0 = peg$currPos;
       s1 = peg$parseHere();
       s2 = input.charAt(peg$currPos);
-      if (peg$r2.test(s2)) {
+      if (peg$r4.test(s2)) {
         peg$currPos++;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e6); }
+        if (peg$silentFails === 0) { peg$fail(peg$e8); }
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f15(s1);
+        s0 = peg$f16(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1182,11 +1310,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     s2 = peg$currPos;
     s3 = input.charAt(peg$currPos);
-    if (peg$r4.test(s3)) {
+    if (peg$r6.test(s3)) {
       peg$currPos++;
     } else {
       s3 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e11); }
     }
     if (s3 !== peg$FAILED) {
       if (input.charCodeAt(peg$currPos) === 61) {
@@ -1194,7 +1322,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e10); }
+        if (peg$silentFails === 0) { peg$fail(peg$e12); }
       }
       if (s4 === peg$FAILED) {
         s4 = null;
@@ -1218,7 +1346,7 @@ function peg$parse(input, options) {
       }
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f16(s1, s3);
+        s0 = peg$f17(s1, s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1231,15 +1359,15 @@ function peg$parse(input, options) {
       s0 = peg$currPos;
       s1 = peg$parseHere();
       s2 = input.charAt(peg$currPos);
-      if (peg$r4.test(s2)) {
+      if (peg$r6.test(s2)) {
         peg$currPos++;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e9); }
+        if (peg$silentFails === 0) { peg$fail(peg$e11); }
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f17(s1);
+        s0 = peg$f18(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1250,165 +1378,79 @@ function peg$parse(input, options) {
   }
 
   function peg$parseQuoted() {
-    let s0, s1, s2, s3, s4, s5, s6, s7, s8;
+    let s0, s1, s2, s3, s4, s5, s6;
 
     s0 = peg$currPos;
-    if (input.charCodeAt(peg$currPos) === 34) {
-      s1 = peg$c5;
-      peg$currPos++;
-    } else {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e11); }
+    s1 = peg$parseStraight();
+    if (s1 === peg$FAILED) {
+      s1 = peg$parseCurly();
+      if (s1 === peg$FAILED) {
+        s1 = peg$parseSingle();
+      }
     }
     if (s1 !== peg$FAILED) {
-      s2 = [];
+      s2 = peg$currPos;
       s3 = peg$currPos;
-      if (input.charCodeAt(peg$currPos) === 92) {
-        s4 = peg$c6;
+      peg$silentFails++;
+      s4 = input.charAt(peg$currPos);
+      if (peg$r7.test(s4)) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e12); }
+        if (peg$silentFails === 0) { peg$fail(peg$e13); }
       }
+      peg$silentFails--;
       if (s4 !== peg$FAILED) {
-        s5 = input.charAt(peg$currPos);
-        if (peg$r5.test(s5)) {
-          peg$currPos++;
-        } else {
-          s5 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e13); }
-        }
-        if (s5 !== peg$FAILED) {
-          s3 = s5;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
-      } else {
         peg$currPos = s3;
-        s3 = peg$FAILED;
-      }
-      if (s3 === peg$FAILED) {
-        s3 = input.charAt(peg$currPos);
-        if (peg$r6.test(s3)) {
-          peg$currPos++;
-        } else {
-          s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e14); }
-        }
-      }
-      while (s3 !== peg$FAILED) {
-        s2.push(s3);
-        s3 = peg$currPos;
-        if (input.charCodeAt(peg$currPos) === 92) {
-          s4 = peg$c6;
-          peg$currPos++;
-        } else {
-          s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e12); }
-        }
-        if (s4 !== peg$FAILED) {
-          s5 = input.charAt(peg$currPos);
-          if (peg$r5.test(s5)) {
-            peg$currPos++;
-          } else {
-            s5 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e13); }
-          }
-          if (s5 !== peg$FAILED) {
-            s3 = s5;
-          } else {
-            peg$currPos = s3;
-            s3 = peg$FAILED;
-          }
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
-        if (s3 === peg$FAILED) {
-          s3 = input.charAt(peg$currPos);
-          if (peg$r6.test(s3)) {
-            peg$currPos++;
-          } else {
-            s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e14); }
-          }
-        }
-      }
-      if (input.charCodeAt(peg$currPos) === 34) {
-        s3 = peg$c5;
-        peg$currPos++;
+        s3 = undefined;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e11); }
       }
       if (s3 !== peg$FAILED) {
         s4 = peg$currPos;
-        s5 = peg$currPos;
-        peg$silentFails++;
+        s5 = [];
         s6 = input.charAt(peg$currPos);
-        if (peg$r7.test(s6)) {
+        if (peg$r8.test(s6)) {
           peg$currPos++;
         } else {
           s6 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e15); }
+          if (peg$silentFails === 0) { peg$fail(peg$e14); }
         }
-        peg$silentFails--;
         if (s6 !== peg$FAILED) {
-          peg$currPos = s5;
-          s5 = undefined;
+          while (s6 !== peg$FAILED) {
+            s5.push(s6);
+            s6 = input.charAt(peg$currPos);
+            if (peg$r8.test(s6)) {
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e14); }
+            }
+          }
         } else {
           s5 = peg$FAILED;
         }
         if (s5 !== peg$FAILED) {
-          s6 = peg$currPos;
-          s7 = [];
-          s8 = input.charAt(peg$currPos);
-          if (peg$r8.test(s8)) {
-            peg$currPos++;
-          } else {
-            s8 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e16); }
-          }
-          if (s8 !== peg$FAILED) {
-            while (s8 !== peg$FAILED) {
-              s7.push(s8);
-              s8 = input.charAt(peg$currPos);
-              if (peg$r8.test(s8)) {
-                peg$currPos++;
-              } else {
-                s8 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e16); }
-              }
-            }
-          } else {
-            s7 = peg$FAILED;
-          }
-          if (s7 !== peg$FAILED) {
-            s6 = input.substring(s6, peg$currPos);
-          } else {
-            s6 = s7;
-          }
-          if (s6 !== peg$FAILED) {
-            peg$savedPos = s4;
-            s4 = peg$f18(s2);
-          } else {
-            peg$currPos = s4;
-            s4 = peg$FAILED;
-          }
+          s4 = input.substring(s4, peg$currPos);
         } else {
-          peg$currPos = s4;
-          s4 = peg$FAILED;
+          s4 = s5;
         }
-        if (s4 === peg$FAILED) {
-          s4 = null;
+        if (s4 !== peg$FAILED) {
+          peg$savedPos = s2;
+          s2 = peg$f19(s1);
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
         }
-        peg$savedPos = s0;
-        s0 = peg$f19(s2);
       } else {
-        peg$currPos = s0;
-        s0 = peg$FAILED;
+        peg$currPos = s2;
+        s2 = peg$FAILED;
       }
+      if (s2 === peg$FAILED) {
+        s2 = null;
+      }
+      peg$savedPos = s0;
+      s0 = peg$f20(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -1421,16 +1463,696 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e11); }
+        if (peg$silentFails === 0) { peg$fail(peg$e15); }
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f20(s1);
+        s0 = peg$f21(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
       }
     }
+
+    return s0;
+  }
+
+  function peg$parseStraight() {
+    let s0, s1, s2, s3, s4, s5;
+
+    s0 = peg$currPos;
+    if (input.charCodeAt(peg$currPos) === 34) {
+      s1 = peg$c5;
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e15); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = [];
+      s3 = peg$currPos;
+      if (input.charCodeAt(peg$currPos) === 92) {
+        s4 = peg$c6;
+        peg$currPos++;
+      } else {
+        s4 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e16); }
+      }
+      if (s4 !== peg$FAILED) {
+        s5 = input.charAt(peg$currPos);
+        if (peg$r9.test(s5)) {
+          peg$currPos++;
+        } else {
+          s5 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e17); }
+        }
+        if (s5 !== peg$FAILED) {
+          s3 = s5;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+      if (s3 === peg$FAILED) {
+        s3 = peg$parseStar();
+        if (s3 === peg$FAILED) {
+          s3 = peg$currPos;
+          s4 = [];
+          s5 = input.charAt(peg$currPos);
+          if (peg$r10.test(s5)) {
+            peg$currPos++;
+          } else {
+            s5 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e18); }
+          }
+          if (s5 !== peg$FAILED) {
+            while (s5 !== peg$FAILED) {
+              s4.push(s5);
+              s5 = input.charAt(peg$currPos);
+              if (peg$r10.test(s5)) {
+                peg$currPos++;
+              } else {
+                s5 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e18); }
+              }
+            }
+          } else {
+            s4 = peg$FAILED;
+          }
+          if (s4 !== peg$FAILED) {
+            s3 = input.substring(s3, peg$currPos);
+          } else {
+            s3 = s4;
+          }
+          if (s3 === peg$FAILED) {
+            if (input.charCodeAt(peg$currPos) === 92) {
+              s3 = peg$c6;
+              peg$currPos++;
+            } else {
+              s3 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e16); }
+            }
+          }
+        }
+      }
+      while (s3 !== peg$FAILED) {
+        s2.push(s3);
+        s3 = peg$currPos;
+        if (input.charCodeAt(peg$currPos) === 92) {
+          s4 = peg$c6;
+          peg$currPos++;
+        } else {
+          s4 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e16); }
+        }
+        if (s4 !== peg$FAILED) {
+          s5 = input.charAt(peg$currPos);
+          if (peg$r9.test(s5)) {
+            peg$currPos++;
+          } else {
+            s5 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e17); }
+          }
+          if (s5 !== peg$FAILED) {
+            s3 = s5;
+          } else {
+            peg$currPos = s3;
+            s3 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+        if (s3 === peg$FAILED) {
+          s3 = peg$parseStar();
+          if (s3 === peg$FAILED) {
+            s3 = peg$currPos;
+            s4 = [];
+            s5 = input.charAt(peg$currPos);
+            if (peg$r10.test(s5)) {
+              peg$currPos++;
+            } else {
+              s5 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e18); }
+            }
+            if (s5 !== peg$FAILED) {
+              while (s5 !== peg$FAILED) {
+                s4.push(s5);
+                s5 = input.charAt(peg$currPos);
+                if (peg$r10.test(s5)) {
+                  peg$currPos++;
+                } else {
+                  s5 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e18); }
+                }
+              }
+            } else {
+              s4 = peg$FAILED;
+            }
+            if (s4 !== peg$FAILED) {
+              s3 = input.substring(s3, peg$currPos);
+            } else {
+              s3 = s4;
+            }
+            if (s3 === peg$FAILED) {
+              if (input.charCodeAt(peg$currPos) === 92) {
+                s3 = peg$c6;
+                peg$currPos++;
+              } else {
+                s3 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e16); }
+              }
+            }
+          }
+        }
+      }
+      if (input.charCodeAt(peg$currPos) === 34) {
+        s3 = peg$c5;
+        peg$currPos++;
+      } else {
+        s3 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e15); }
+      }
+      if (s3 !== peg$FAILED) {
+        s0 = s2;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseCurly() {
+    let s0, s1, s2, s3, s4, s5, s6;
+
+    s0 = peg$currPos;
+    peg$savedPos = peg$currPos;
+    s1 = peg$f22();
+    if (s1) {
+      s1 = undefined;
+    } else {
+      s1 = peg$FAILED;
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = input.charAt(peg$currPos);
+      if (peg$r11.test(s2)) {
+        peg$currPos++;
+      } else {
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e19); }
+      }
+      if (s2 !== peg$FAILED) {
+        s3 = [];
+        s4 = peg$currPos;
+        if (input.charCodeAt(peg$currPos) === 92) {
+          s5 = peg$c6;
+          peg$currPos++;
+        } else {
+          s5 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e16); }
+        }
+        if (s5 !== peg$FAILED) {
+          s6 = input.charAt(peg$currPos);
+          if (peg$r12.test(s6)) {
+            peg$currPos++;
+          } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e20); }
+          }
+          if (s6 !== peg$FAILED) {
+            s4 = s6;
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
+        if (s4 === peg$FAILED) {
+          s4 = peg$parseStar();
+          if (s4 === peg$FAILED) {
+            s4 = peg$currPos;
+            s5 = [];
+            s6 = input.charAt(peg$currPos);
+            if (peg$r13.test(s6)) {
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e21); }
+            }
+            if (s6 !== peg$FAILED) {
+              while (s6 !== peg$FAILED) {
+                s5.push(s6);
+                s6 = input.charAt(peg$currPos);
+                if (peg$r13.test(s6)) {
+                  peg$currPos++;
+                } else {
+                  s6 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e21); }
+                }
+              }
+            } else {
+              s5 = peg$FAILED;
+            }
+            if (s5 !== peg$FAILED) {
+              s4 = input.substring(s4, peg$currPos);
+            } else {
+              s4 = s5;
+            }
+            if (s4 === peg$FAILED) {
+              if (input.charCodeAt(peg$currPos) === 92) {
+                s4 = peg$c6;
+                peg$currPos++;
+              } else {
+                s4 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e16); }
+              }
+            }
+          }
+        }
+        while (s4 !== peg$FAILED) {
+          s3.push(s4);
+          s4 = peg$currPos;
+          if (input.charCodeAt(peg$currPos) === 92) {
+            s5 = peg$c6;
+            peg$currPos++;
+          } else {
+            s5 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e16); }
+          }
+          if (s5 !== peg$FAILED) {
+            s6 = input.charAt(peg$currPos);
+            if (peg$r12.test(s6)) {
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e20); }
+            }
+            if (s6 !== peg$FAILED) {
+              s4 = s6;
+            } else {
+              peg$currPos = s4;
+              s4 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+          if (s4 === peg$FAILED) {
+            s4 = peg$parseStar();
+            if (s4 === peg$FAILED) {
+              s4 = peg$currPos;
+              s5 = [];
+              s6 = input.charAt(peg$currPos);
+              if (peg$r13.test(s6)) {
+                peg$currPos++;
+              } else {
+                s6 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e21); }
+              }
+              if (s6 !== peg$FAILED) {
+                while (s6 !== peg$FAILED) {
+                  s5.push(s6);
+                  s6 = input.charAt(peg$currPos);
+                  if (peg$r13.test(s6)) {
+                    peg$currPos++;
+                  } else {
+                    s6 = peg$FAILED;
+                    if (peg$silentFails === 0) { peg$fail(peg$e21); }
+                  }
+                }
+              } else {
+                s5 = peg$FAILED;
+              }
+              if (s5 !== peg$FAILED) {
+                s4 = input.substring(s4, peg$currPos);
+              } else {
+                s4 = s5;
+              }
+              if (s4 === peg$FAILED) {
+                if (input.charCodeAt(peg$currPos) === 92) {
+                  s4 = peg$c6;
+                  peg$currPos++;
+                } else {
+                  s4 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e16); }
+                }
+              }
+            }
+          }
+        }
+        s4 = input.charAt(peg$currPos);
+        if (peg$r11.test(s4)) {
+          peg$currPos++;
+        } else {
+          s4 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e19); }
+        }
+        if (s4 !== peg$FAILED) {
+          s0 = s3;
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseSingle() {
+    let s0, s1, s2, s3, s4, s5, s6;
+
+    s0 = peg$currPos;
+    peg$savedPos = peg$currPos;
+    s1 = peg$f23();
+    if (s1) {
+      s1 = undefined;
+    } else {
+      s1 = peg$FAILED;
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = input.charAt(peg$currPos);
+      if (peg$r14.test(s2)) {
+        peg$currPos++;
+      } else {
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e22); }
+      }
+      if (s2 !== peg$FAILED) {
+        s3 = [];
+        s4 = peg$currPos;
+        if (input.charCodeAt(peg$currPos) === 92) {
+          s5 = peg$c6;
+          peg$currPos++;
+        } else {
+          s5 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e16); }
+        }
+        if (s5 !== peg$FAILED) {
+          s6 = input.charAt(peg$currPos);
+          if (peg$r15.test(s6)) {
+            peg$currPos++;
+          } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e23); }
+          }
+          if (s6 !== peg$FAILED) {
+            s4 = s6;
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
+        if (s4 === peg$FAILED) {
+          s4 = peg$parseStar();
+          if (s4 === peg$FAILED) {
+            s4 = peg$currPos;
+            s5 = [];
+            s6 = input.charAt(peg$currPos);
+            if (peg$r16.test(s6)) {
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e24); }
+            }
+            if (s6 !== peg$FAILED) {
+              while (s6 !== peg$FAILED) {
+                s5.push(s6);
+                s6 = input.charAt(peg$currPos);
+                if (peg$r16.test(s6)) {
+                  peg$currPos++;
+                } else {
+                  s6 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e24); }
+                }
+              }
+            } else {
+              s5 = peg$FAILED;
+            }
+            if (s5 !== peg$FAILED) {
+              s4 = input.substring(s4, peg$currPos);
+            } else {
+              s4 = s5;
+            }
+            if (s4 === peg$FAILED) {
+              if (input.charCodeAt(peg$currPos) === 92) {
+                s4 = peg$c6;
+                peg$currPos++;
+              } else {
+                s4 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e16); }
+              }
+              if (s4 === peg$FAILED) {
+                s4 = peg$currPos;
+                s5 = peg$currPos;
+                peg$silentFails++;
+                s6 = peg$parseSingleEnd();
+                peg$silentFails--;
+                if (s6 === peg$FAILED) {
+                  s5 = undefined;
+                } else {
+                  peg$currPos = s5;
+                  s5 = peg$FAILED;
+                }
+                if (s5 !== peg$FAILED) {
+                  if (input.length > peg$currPos) {
+                    s6 = input.charAt(peg$currPos);
+                    peg$currPos++;
+                  } else {
+                    s6 = peg$FAILED;
+                    if (peg$silentFails === 0) { peg$fail(peg$e0); }
+                  }
+                  if (s6 !== peg$FAILED) {
+                    s4 = s6;
+                  } else {
+                    peg$currPos = s4;
+                    s4 = peg$FAILED;
+                  }
+                } else {
+                  peg$currPos = s4;
+                  s4 = peg$FAILED;
+                }
+              }
+            }
+          }
+        }
+        while (s4 !== peg$FAILED) {
+          s3.push(s4);
+          s4 = peg$currPos;
+          if (input.charCodeAt(peg$currPos) === 92) {
+            s5 = peg$c6;
+            peg$currPos++;
+          } else {
+            s5 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e16); }
+          }
+          if (s5 !== peg$FAILED) {
+            s6 = input.charAt(peg$currPos);
+            if (peg$r15.test(s6)) {
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e23); }
+            }
+            if (s6 !== peg$FAILED) {
+              s4 = s6;
+            } else {
+              peg$currPos = s4;
+              s4 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+          if (s4 === peg$FAILED) {
+            s4 = peg$parseStar();
+            if (s4 === peg$FAILED) {
+              s4 = peg$currPos;
+              s5 = [];
+              s6 = input.charAt(peg$currPos);
+              if (peg$r16.test(s6)) {
+                peg$currPos++;
+              } else {
+                s6 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e24); }
+              }
+              if (s6 !== peg$FAILED) {
+                while (s6 !== peg$FAILED) {
+                  s5.push(s6);
+                  s6 = input.charAt(peg$currPos);
+                  if (peg$r16.test(s6)) {
+                    peg$currPos++;
+                  } else {
+                    s6 = peg$FAILED;
+                    if (peg$silentFails === 0) { peg$fail(peg$e24); }
+                  }
+                }
+              } else {
+                s5 = peg$FAILED;
+              }
+              if (s5 !== peg$FAILED) {
+                s4 = input.substring(s4, peg$currPos);
+              } else {
+                s4 = s5;
+              }
+              if (s4 === peg$FAILED) {
+                if (input.charCodeAt(peg$currPos) === 92) {
+                  s4 = peg$c6;
+                  peg$currPos++;
+                } else {
+                  s4 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e16); }
+                }
+                if (s4 === peg$FAILED) {
+                  s4 = peg$currPos;
+                  s5 = peg$currPos;
+                  peg$silentFails++;
+                  s6 = peg$parseSingleEnd();
+                  peg$silentFails--;
+                  if (s6 === peg$FAILED) {
+                    s5 = undefined;
+                  } else {
+                    peg$currPos = s5;
+                    s5 = peg$FAILED;
+                  }
+                  if (s5 !== peg$FAILED) {
+                    if (input.length > peg$currPos) {
+                      s6 = input.charAt(peg$currPos);
+                      peg$currPos++;
+                    } else {
+                      s6 = peg$FAILED;
+                      if (peg$silentFails === 0) { peg$fail(peg$e0); }
+                    }
+                    if (s6 !== peg$FAILED) {
+                      s4 = s6;
+                    } else {
+                      peg$currPos = s4;
+                      s4 = peg$FAILED;
+                    }
+                  } else {
+                    peg$currPos = s4;
+                    s4 = peg$FAILED;
+                  }
+                }
+              }
+            }
+          }
+        }
+        s4 = peg$parseSingleEnd();
+        if (s4 !== peg$FAILED) {
+          s0 = s3;
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseSingleEnd() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    s1 = input.charAt(peg$currPos);
+    if (peg$r14.test(s1)) {
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e22); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$currPos;
+      peg$silentFails++;
+      s3 = peg$getUnicode();
+      if (peg$r17.test(s3)) {
+        peg$currPos += s3.length;
+      } else {
+        s3 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      }
+      peg$silentFails--;
+      if (s3 !== peg$FAILED) {
+        peg$currPos = s2;
+        s2 = undefined;
+      } else {
+        s2 = peg$FAILED;
+      }
+      if (s2 === peg$FAILED) {
+        s2 = peg$currPos;
+        peg$silentFails++;
+        if (input.length > peg$currPos) {
+          s3 = input.charAt(peg$currPos);
+          peg$currPos++;
+        } else {
+          s3 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e0); }
+        }
+        peg$silentFails--;
+        if (s3 === peg$FAILED) {
+          s2 = undefined;
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
+      }
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseStar() {
+    let s0, s1;
+
+    s0 = peg$currPos;
+    if (input.charCodeAt(peg$currPos) === 42) {
+      s1 = peg$c7;
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e26); }
+    }
+    if (s1 !== peg$FAILED) {
+      peg$savedPos = s0;
+      s1 = peg$f24();
+    }
+    s0 = s1;
 
     return s0;
   }
@@ -1442,11 +2164,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     s2 = input.charAt(peg$currPos);
-    if (peg$r9.test(s2)) {
+    if (peg$r18.test(s2)) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e17); }
+      if (peg$silentFails === 0) { peg$fail(peg$e27); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -1464,21 +2186,21 @@ function peg$parse(input, options) {
           s3 = peg$currPos;
           s4 = [];
           s5 = peg$getUnicode();
-          if (peg$r10.test(s5)) {
+          if (peg$r19.test(s5)) {
             peg$currPos += s5.length;
           } else {
             s5 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e18); }
+            if (peg$silentFails === 0) { peg$fail(peg$e28); }
           }
           if (s5 !== peg$FAILED) {
             while (s5 !== peg$FAILED) {
               s4.push(s5);
               s5 = peg$getUnicode();
-              if (peg$r10.test(s5)) {
+              if (peg$r19.test(s5)) {
                 peg$currPos += s5.length;
               } else {
                 s5 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e18); }
+                if (peg$silentFails === 0) { peg$fail(peg$e28); }
               }
             }
           } else {
@@ -1501,21 +2223,21 @@ function peg$parse(input, options) {
               s3 = peg$currPos;
               s4 = [];
               s5 = peg$getUnicode();
-              if (peg$r10.test(s5)) {
+              if (peg$r19.test(s5)) {
                 peg$currPos += s5.length;
               } else {
                 s5 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e18); }
+                if (peg$silentFails === 0) { peg$fail(peg$e28); }
               }
               if (s5 !== peg$FAILED) {
                 while (s5 !== peg$FAILED) {
                   s4.push(s5);
                   s5 = peg$getUnicode();
-                  if (peg$r10.test(s5)) {
+                  if (peg$r19.test(s5)) {
                     peg$currPos += s5.length;
                   } else {
                     s5 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e18); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e28); }
                   }
                 }
               } else {
@@ -1534,7 +2256,7 @@ function peg$parse(input, options) {
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f21(s2);
+        s0 = peg$f25(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1561,21 +2283,21 @@ function peg$parse(input, options) {
           s2 = peg$currPos;
           s3 = [];
           s4 = peg$getUnicode();
-          if (peg$r11.test(s4)) {
+          if (peg$r20.test(s4)) {
             peg$currPos += s4.length;
           } else {
             s4 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e19); }
+            if (peg$silentFails === 0) { peg$fail(peg$e29); }
           }
           if (s4 !== peg$FAILED) {
             while (s4 !== peg$FAILED) {
               s3.push(s4);
               s4 = peg$getUnicode();
-              if (peg$r11.test(s4)) {
+              if (peg$r20.test(s4)) {
                 peg$currPos += s4.length;
               } else {
                 s4 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e19); }
+                if (peg$silentFails === 0) { peg$fail(peg$e29); }
               }
             }
           } else {
@@ -1598,21 +2320,21 @@ function peg$parse(input, options) {
               s2 = peg$currPos;
               s3 = [];
               s4 = peg$getUnicode();
-              if (peg$r11.test(s4)) {
+              if (peg$r20.test(s4)) {
                 peg$currPos += s4.length;
               } else {
                 s4 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e19); }
+                if (peg$silentFails === 0) { peg$fail(peg$e29); }
               }
               if (s4 !== peg$FAILED) {
                 while (s4 !== peg$FAILED) {
                   s3.push(s4);
                   s4 = peg$getUnicode();
-                  if (peg$r11.test(s4)) {
+                  if (peg$r20.test(s4)) {
                     peg$currPos += s4.length;
                   } else {
                     s4 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e19); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e29); }
                   }
                 }
               } else {
@@ -1631,7 +2353,7 @@ function peg$parse(input, options) {
       }
       if (s1 !== peg$FAILED) {
         peg$savedPos = s0;
-        s1 = peg$f22(s1);
+        s1 = peg$f26(s1);
       }
       s0 = s1;
     }
@@ -1648,7 +2370,7 @@ function peg$parse(input, options) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e12); }
+      if (peg$silentFails === 0) { peg$fail(peg$e16); }
     }
     if (s1 !== peg$FAILED) {
       if (input.length > peg$currPos) {
@@ -1663,7 +2385,7 @@ function peg$parse(input, options) {
         s3 = peg$parseEnd();
         if (s3 !== peg$FAILED) {
           peg$savedPos = s2;
-          s3 = peg$f23();
+          s3 = peg$f27();
         }
         s2 = s3;
       }
@@ -1686,15 +2408,15 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     s1 = input.charAt(peg$currPos);
-    if (peg$r12.test(s1)) {
+    if (peg$r21.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e20); }
+      if (peg$silentFails === 0) { peg$fail(peg$e30); }
     }
     if (s1 !== peg$FAILED) {
       peg$savedPos = s0;
-      s1 = peg$f24(s1);
+      s1 = peg$f28(s1);
     }
     s0 = s1;
 
@@ -1704,21 +2426,21 @@ function peg$parse(input, options) {
   function peg$parseOrSign() {
     let s0, s1, s2;
 
-    if (input.substr(peg$currPos, 2) === peg$c7) {
-      s0 = peg$c7;
+    if (input.substr(peg$currPos, 2) === peg$c8) {
+      s0 = peg$c8;
       peg$currPos += 2;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e21); }
+      if (peg$silentFails === 0) { peg$fail(peg$e31); }
     }
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       s1 = input.substr(peg$currPos, 2);
-      if (s1.toLowerCase() === peg$c8) {
+      if (s1.toLowerCase() === peg$c9) {
         peg$currPos += (2);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e22); }
+        if (peg$silentFails === 0) { peg$fail(peg$e32); }
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parseBoundary();
@@ -1740,21 +2462,21 @@ function peg$parse(input, options) {
   function peg$parseAndSign() {
     let s0, s1, s2;
 
-    if (input.substr(peg$currPos, 2) === peg$c9) {
-      s0 = peg$c9;
+    if (input.substr(peg$currPos, 2) === peg$c10) {
+      s0 = peg$c10;
       peg$currPos += 2;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e23); }
+      if (peg$silentFails === 0) { peg$fail(peg$e33); }
     }
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       s1 = input.substr(peg$currPos, 3);
-      if (s1.toLowerCase() === peg$c10) {
+      if (s1.toLowerCase() === peg$c11) {
         peg$currPos += (3);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e24); }
+        if (peg$silentFails === 0) { peg$fail(peg$e34); }
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parseBoundary();
@@ -1777,20 +2499,20 @@ function peg$parse(input, options) {
     let s0, s1, s2;
 
     s0 = input.charAt(peg$currPos);
-    if (peg$r13.test(s0)) {
+    if (peg$r22.test(s0)) {
       peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      if (peg$silentFails === 0) { peg$fail(peg$e35); }
     }
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       s1 = input.substr(peg$currPos, 3);
-      if (s1.toLowerCase() === peg$c11) {
+      if (s1.toLowerCase() === peg$c12) {
         peg$currPos += (3);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e26); }
+        if (peg$silentFails === 0) { peg$fail(peg$e36); }
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parseBoundary();
@@ -1829,11 +2551,11 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     peg$silentFails++;
     s1 = peg$getUnicode();
-    if (peg$r14.test(s1)) {
+    if (peg$r23.test(s1)) {
       peg$currPos += s1.length;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e27); }
+      if (peg$silentFails === 0) { peg$fail(peg$e37); }
     }
     peg$silentFails--;
     if (s1 === peg$FAILED) {
@@ -1852,11 +2574,11 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     peg$silentFails++;
     s1 = peg$getUnicode();
-    if (peg$r15.test(s1)) {
+    if (peg$r24.test(s1)) {
       peg$currPos += s1.length;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e28); }
+      if (peg$silentFails === 0) { peg$fail(peg$e38); }
     }
     peg$silentFails--;
     if (s1 !== peg$FAILED) {
@@ -1875,7 +2597,7 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     s1 = '';
     peg$savedPos = s0;
-    s1 = peg$f25();
+    s1 = peg$f29();
     s0 = s1;
 
     return s0;
@@ -1886,20 +2608,20 @@ function peg$parse(input, options) {
 
     s0 = [];
     s1 = peg$getUnicode();
-    if (peg$r16.test(s1)) {
+    if (peg$r25.test(s1)) {
       peg$currPos += s1.length;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e29); }
+      if (peg$silentFails === 0) { peg$fail(peg$e39); }
     }
     while (s1 !== peg$FAILED) {
       s0.push(s1);
       s1 = peg$getUnicode();
-      if (peg$r16.test(s1)) {
+      if (peg$r25.test(s1)) {
         peg$currPos += s1.length;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e29); }
+        if (peg$silentFails === 0) { peg$fail(peg$e39); }
       }
     }
 
@@ -1916,6 +2638,15 @@ function peg$parse(input, options) {
     parts.some((part) => typeof part !== "string")
       ? { type: "pattern", ...where, parts }
       : { type: "text", ...where, text: parts.join(""), isQuoted: false };
+  /** A star is a wildcard in quotes, too, where the field takes words. */
+  const toQuoted = (parts, where) => ({
+    type: "text",
+    ...where,
+    text: parts.map((part) => (typeof part === "string" ? part : part.wildcard)).join(""),
+    isQuoted: true,
+    ...(parts.some((part) => typeof part !== "string") ? { parts } : {}),
+  });
+  const [lastCurly, lastSingle] = [lastOf(CURLY, input), lastOf(SINGLE, input)];
   /** Refuses what other search languages have. */
   const refuse = (whole) => {
     const found = [

@@ -3,16 +3,31 @@ import { DAY_MS, HOUR_MS } from "../time/window.ts";
 /** A text as time: the moments of a day or a second, or the moment that a length of time ago was. */
 export type TimeSpan = { readonly first: number; readonly last: number; readonly isAgo: boolean };
 
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS };
+/** Months and years as published queries of the hosted service have them. */
+const UNITS: Readonly<Record<string, number>> = {
+  min: 60_000,
+  h: HOUR_MS,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
+  m: 30 * DAY_MS,
+  y: 365 * DAY_MS,
+};
+/** More of them are meant as minutes, and would find what the query wants to leave out. */
+const MAX_MONTHS = 12;
+
+/** Whether a text is so many months that minutes are more likely. */
+export const isLikelyMinutes = (text: string) => Number(/^(\d{1,6})m$/i.exec(text)?.[1]) > MAX_MONTHS;
 
 /**
- * Reads a day, a time with a zone, `today`, `yesterday`, or how long ago: `30m`, `12h`, `7d`, `2w`.
+ * Reads a day, a time with a zone, `today`, `yesterday`, or how long ago: `30min`, `12h`, `7d`, `2w`, `3m`, `1y`.
  * @returns milliseconds since 1970 UTC, both ends included; undefined for any other text.
  */
 export function readTimeSpan(text: string, now: number): TimeSpan | undefined {
-  const [, count, unit = ""] = /^(\d{1,6})([mhdw])$/i.exec(text) ?? [];
+  const [, count, unit = ""] = /^(\d{1,6})(min|[hdwmy])$/i.exec(text) ?? [];
   if (count !== undefined) {
-    const moment = now - Number(count) * (UNITS[unit.toLowerCase()] ?? 0);
+    if (isLikelyMinutes(text)) return undefined;
+    // No observation is older than 1970, which the store's times reach.
+    const moment = Math.max(0, now - Number(count) * (UNITS[unit.toLowerCase()] ?? 0));
     return { first: moment, last: moment, isAgo: true };
   }
   const today = Math.floor(now / DAY_MS) * DAY_MS;

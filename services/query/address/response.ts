@@ -13,6 +13,9 @@ import type {
   scannerSchema,
 } from "./schema.ts";
 
+/** The actor of an address that is of none that is known. */
+export const NO_ACTOR = "unknown";
+
 export const REQUEST_METADATA: z.input<typeof requestMetadataSchema> = { restricted_fields: [] };
 
 const countryNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
@@ -82,7 +85,7 @@ function toScanner(
       created_at: tag.created_at,
       updated_at: tag.updated_at,
     })),
-    actor: noise === undefined ? "" : (noise.actor ?? "unknown"),
+    actor: noise === undefined ? "" : (noise.actor ?? NO_ACTOR),
     spoofable: false,
     classification: noise?.classification ?? "",
     cves: [...new Set(tags.flatMap((tag) => tag.cves))].sort(),

@@ -5,7 +5,7 @@ import type { TextMatch } from "@noisefloor/domain/query-language/text-match.ts"
 type ValueField = "path" | "user_agent" | "host" | "ja3" | "ja4" | "hassh" | "rdns" | "country";
 
 /** Fields of few values each, which are read from the observations. */
-type ObservedField = "method" | "region" | "city" | "sensor";
+type ObservedField = "method" | "region" | "city" | "sensor" | "transport";
 
 /**
  * Addresses that one SELECT finds: of the caller's scopes, since the time from which a search counts. Numbers are
@@ -19,7 +19,7 @@ export type AddressSet =
   /** Seen with one of some tags at `after` or later, or at all. */
   | { readonly type: "tagged"; readonly ids: readonly string[]; readonly after?: number }
   | { readonly type: "value"; readonly field: ValueField; readonly match: SetMatch }
-  | { readonly type: "port"; readonly first: number; readonly last: number; readonly protocol?: TextMatch }
+  | { readonly type: "port"; readonly first: number; readonly last: number; readonly protocol?: string }
   | { readonly type: "asn"; readonly first: number; readonly last: number }
   | { readonly type: "organization"; readonly match: SetMatch }
   | { readonly type: "address"; readonly first: number; readonly last: number }

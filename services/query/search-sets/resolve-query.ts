@@ -1,10 +1,11 @@
+import { TRANSPORTS } from "@noisefloor/domain/observation/transports.ts";
 import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
 import { tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
 import { matchesText, type TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
-import { countryName } from "../address/response.ts";
+import { countryName, NO_ACTOR } from "../address/response.ts";
 import { type AddressSet, ALL, and, NONE, not, or, type SetMatch, type SetQuery, set } from "./address-set.ts";
 
 /** What conditions mean by names: the tags, and the lists of benign networks. */
@@ -27,7 +28,7 @@ export function resolveQuery(query: Query, names: Names): SetQuery {
     case "range":
       return ranges(query, names);
     case "port-protocol":
-      return port(query.first, query.last, { type: "equals", text: query.protocol });
+      return TRANSPORTS.some((name) => name === query.protocol) ? port(query.first, query.last, query.protocol) : NONE;
     case "any":
       return anywhere(query, names);
     case "exists":
@@ -104,7 +105,7 @@ function lastWithin(
 
 const MAX_PORT = 65_535;
 
-function port(first: number, last: number, protocol?: TextMatch): SetQuery {
+function port(first: number, last: number, protocol?: string): SetQuery {
   const [lowest, highest] = [Math.max(0, first), Math.min(MAX_PORT, last)];
   if (lowest > highest) return NONE;
   return set({ type: "port", first: lowest, last: highest, ...(protocol === undefined ? {} : { protocol }) });
@@ -149,7 +150,7 @@ function texts(condition: TextCondition, names: Names): SetQuery {
     case "cve":
       return tagged(names.tags.filter(({ cves }) => cves.some((cve) => matchesText(condition, cve))));
     case "actor":
-      return condition.type === "exists" ? actors("any", names) : actors(condition, names);
+      return condition.type === "exists" ? actors("any", names) : actorsOrUnknown(condition, names);
     case "riot":
       return condition.type === "equals" && condition.text === "false"
         ? not(services(() => true, names))
@@ -160,7 +161,7 @@ function texts(condition: TextCondition, names: Names): SetQuery {
     case "organization":
       return set({ type: "organization", match: toSetMatch(condition) });
     case "protocol":
-      return port(0, MAX_PORT, condition);
+      return protocols(condition);
     case "city":
     case "region":
     case "method":
@@ -180,6 +181,12 @@ function texts(condition: TextCondition, names: Names): SetQuery {
       // Of the network, which nothing tells: /v3/ip has the member empty.
       return NONE;
   }
+}
+
+/** Looks at all observations, as those of ICMP have no port. */
+function protocols(match: TextMatch): SetQuery {
+  const texts = TRANSPORTS.filter((name) => matchesText(match, name));
+  return texts.length === 0 ? NONE : set({ type: "observed", field: "transport", match: { type: "in", texts } });
 }
 
 function toSetMatch(match: TextMatch): SetMatch {
@@ -241,6 +248,10 @@ export function classified(wanted: Intention, names: Names): SetQuery {
 
 const ATTACKED = set({ type: "attacked" });
 
+/** As rows say it: an address that is of no known actor has the actor `unknown`. */
+const actorsOrUnknown = (match: TextMatch, names: Names) =>
+  matchesText(match, NO_ACTOR) ? or([actors(match, names), not(actors("any", names))]) : actors(match, names);
+
 /** The addresses of known benign actors whose names match. */
 export function actors(match: TextMatch | "any", { networks: { lists, hasActors } }: Names): SetQuery {
   if (!hasActors) return NONE;
@@ -257,7 +268,7 @@ function services(isLevel: (trustLevel: string) => boolean, { networks: { lists 
 
 const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 /** Every two-letter country code that an observation may have, assigned or not. */
-const COUNTRY_CODES = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
+export const COUNTRY_CODES = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
 
 /** @param hasNames whether the English names count as well as the codes. */
 function countries(match: TextMatch, hasNames: boolean): SetQuery {

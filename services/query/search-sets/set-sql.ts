@@ -27,6 +27,14 @@ const SEEN = `last_seen >= ${FROM}`;
 const OBSERVED = `observed_at >= ${FROM}`;
 const TAG_OF_ALL = `tag_id = toUUID('${NIL_TAG_ID}')`;
 
+const OBSERVED_COLUMNS = {
+  method: "http_method",
+  sensor: "sensor_id",
+  region: "region",
+  city: "city",
+  transport: "transport",
+} as const;
+
 /** How the server finds the addresses of a set: several sets of one source can be read together. */
 export type SetSource = {
   /** SQL: a SELECT with the column `source_ip`, in which an address may be repeated. It binds nothing. */
@@ -86,7 +94,7 @@ export function setSource(set: AddressSet, { bind, scopes, isOwnSensorsOnly }: S
         set.lists === "any" ? "1" : `list_id IN ${bind("Array(String)", set.lists)}`,
       );
     case "observed": {
-      const column = { method: "http_method", sensor: "sensor_id", region: "region", city: "city" }[set.field];
+      const column = OBSERVED_COLUMNS[set.field];
       const isVisible = set.field === "sensor" && isOwnSensorsOnly ? ["dataset = 'personal'"] : [];
       return byText(select(`lowerUTF8(${column}) AS value`, OBSERVATIONS, OBSERVED, ...isVisible), set.match, "rows");
     }
@@ -107,13 +115,9 @@ type SetOf<Type extends AddressSet["type"]> = Extract<AddressSet, { readonly typ
 /** A value is five digits, a slash and the transport. Ports that follow each other are one range of the key. */
 function portSql({ first, last, protocol }: SetOf<"port">, bind: Bind): string {
   const digits = (port: number) => String(port).padStart(5, "0");
-  if (protocol?.type === "equals" && first === last) {
-    return `value = ${bind("String", `${digits(first)}/${protocol.text}`)}`;
-  }
+  if (protocol !== undefined && first === last) return `value = ${bind("String", `${digits(first)}/${protocol}`)}`;
   const range = `value >= '${digits(first)}' AND value < '${digits(last + 1)}'`;
-  if (protocol === undefined) return range;
-  const match = protocol.type === "equals" ? { type: "in" as const, texts: [protocol.text] } : protocol;
-  return `${range} AND ${textSql("substring(value, 7)", match, bind)}`;
+  return protocol === undefined ? range : `${range} AND substring(value, 7) = ${bind("String", protocol)}`;
 }
 
 /**

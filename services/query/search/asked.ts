@@ -1,17 +1,21 @@
+import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { MAX_QUERY_LENGTH, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
 import { activityWindow, DAY_MS, MAX_DAYS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
+import { NAMES_COST } from "../costs.ts";
 import { readScopes } from "../parameters.ts";
-import type { SetQuery } from "../search-sets/address-set.ts";
+import { ALL, type SetQuery } from "../search-sets/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../search-sets/compile.ts";
 import { type Names, resolveQuery } from "../search-sets/resolve-query.ts";
+import { type MeantQuery, readMeantQuery } from "./meant-query.ts";
+import { countNarrower } from "./stats-queries.ts";
 
 export const QUERY: Parameter<string> = {
   name: "query",
@@ -47,6 +51,8 @@ export type AskedQuery = {
   readonly caller: AuthorizedCaller;
   /** As sent. */
   readonly query: string;
+  /** As it runs. */
+  readonly meant: MeantQuery;
   readonly scopes: Scope[];
   readonly names: Names;
   readonly resolved: SetQuery;
@@ -59,7 +65,7 @@ export type AskedQuery = {
 /** A search as a caller asks for it. Times in milliseconds since 1970 UTC. */
 export type AskedSearch = Omit<AskedQuery, "resolved" | "isOwnSensorsOnly" | "now"> & {
   /** What runs instead where the caller's plan takes something away. */
-  readonly adjustedQuery: string;
+  readonly cutQuery: string;
   readonly days: number | undefined;
   /** Observations since then count. */
   readonly from: number;
@@ -73,16 +79,21 @@ export type AskedSearch = Omit<AskedQuery, "resolved" | "isOwnSensorsOnly" | "no
 export type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
 
 /** @throws HttpError 400 with every error of the query and its place. */
-export async function readAskedQuery(request: SearchRequest, deps: AskedDeps): Promise<AskedQuery> {
+export async function readAskedQuery(
+  request: SearchRequest,
+  deps: AskedDeps,
+  signal: AbortSignal,
+): Promise<AskedQuery> {
   const caller = deps.authenticate(request);
   const query = readParameter(request.query, QUERY);
-  return resolveAsked({ caller, query, scopes: readScopes("ip", request.query, caller) }, deps);
+  const asked = { caller, query, scopes: readScopes("ip", request.query, caller) };
+  return resolveAsked(asked, deps, admitted(request, signal));
 }
 
 /** @throws HttpError 400 with every error of the query and its place. */
-export async function readSearch(request: SearchRequest, deps: AskedDeps): Promise<AskedSearch> {
+export async function readSearch(request: SearchRequest, deps: AskedDeps, signal: AbortSignal): Promise<AskedSearch> {
   const days = readParameter(request.query, SEARCH_DAYS);
-  return compileIn(await readAskedQuery(request, deps), days, deps);
+  return compileIn(await readAskedQuery(request, deps, signal), days, deps);
 }
 
 type SearchDeps = Omit<AskedDeps, "authenticate">;
@@ -91,26 +102,53 @@ type SearchDeps = Omit<AskedDeps, "authenticate">;
 export async function compileAsked(
   { days, ...asked }: Pick<AskedSearch, "caller" | "query" | "days" | "scopes">,
   deps: SearchDeps,
+  signal: AbortSignal,
 ): Promise<AskedSearch> {
-  return compileIn(await resolveAsked(asked, deps), days, deps);
+  return compileIn(await resolveAsked(asked, deps, { signal, run: (read) => read() }), days, deps);
 }
 
+/** How the store is asked before a search: whether words stand in a name there. */
+type Asking = { readonly signal: AbortSignal; readonly run: <T>(read: () => Promise<T>) => Promise<T> };
+
+export const admitted = (request: FastifyRequest, signal: AbortSignal): Asking => ({
+  signal,
+  run: (read) => request.server.admission.run(request, NAMES_COST, signal, read),
+});
+
 async function resolveAsked(
-  { caller, query, scopes }: Pick<AskedQuery, "caller" | "query" | "scopes">,
+  asked: Pick<AskedQuery, "caller" | "query" | "scopes">,
   deps: SearchDeps,
+  asking: Asking,
 ): Promise<AskedQuery> {
-  const now = deps.now();
-  const read = readQuery(query, now);
-  if (!("query" in read)) {
+  const read = await readMeant(asked, deps, asking);
+  if ("errors" in read) {
     const [first] = read.errors;
     throw new HttpError(400, `Character ${first?.position ?? 0}: ${first?.message ?? "not a query"}`, {
       errors: read.errors,
     });
   }
+  return { ...asked, ...read, resolved: resolveQuery(read.meant.query, read.names) };
+}
+
+/** Reads a query as it runs, with the names that it was read by. */
+export async function readMeant(
+  { caller, query, scopes }: Pick<AskedQuery, "caller" | "query" | "scopes">,
+  deps: SearchDeps,
+  { signal, run }: Asking,
+) {
+  const now = deps.now();
   await refreshOutdated(deps);
   const names = { tags: deps.catalogue.all(), networks: deps.networks.current() };
-  const resolved = resolveQuery(read.query, names);
-  return { caller, query, scopes, names, resolved, isOwnSensorsOnly: !caller.entitlements.has("sensors"), now };
+  const isOwnSensorsOnly = !caller.entitlements.has("sensors");
+  const countEach = async (sets: readonly SetQuery[]) => {
+    if (scopes.length === 0) return [];
+    const compiled = compileSearch(ALL, { scopes: scopes.length, isOwnSensorsOnly, reach: undefined }, sets);
+    const counting = countNarrower(compiled);
+    const params = { ...compiled.params, scopes, from: retentionStart(now, deps.retentionDays()) };
+    return onlyRow(counting, await run(() => deps.read(counting, params, signal))).narrower;
+  };
+  const meant = await readMeantQuery(query, { now, names, countEach });
+  return "errors" in meant ? meant : { meant, names, now, isOwnSensorsOnly };
 }
 
 function compileIn(
@@ -118,7 +156,7 @@ function compileIn(
   days: number | undefined,
   deps: SearchDeps,
 ): AskedSearch {
-  const { caller, query, scopes } = asked;
+  const { caller, meant, scopes } = asked;
   const { reach_days: reachDays } = caller.limits;
   const since = retentionStart(now, deps.retentionDays());
   const allowed = days === undefined ? undefined : Math.min(days, reachDays);
@@ -131,9 +169,25 @@ function compileIn(
   };
   const compiled = compileSearch(resolved, options);
   const compileWith = (narrower: readonly SetQuery[]) => compileSearch(resolved, options, narrower);
-  const adjustedQuery = `(${query}) last_seen:${reachDays}d`;
+  const cutQuery = `(${meant.text}) last_seen:${reachDays}d`;
   const isCut = days !== undefined && days > reachDays;
-  return { ...asked, adjustedQuery, days, from, isCut, compiled, compileWith };
+  return { ...asked, cutQuery, days, from, isCut, compiled, compileWith };
+}
+
+/** What ran, where it is not what was sent. */
+export const adjustedQueryOf = ({ query, meant }: Pick<AskedQuery, "query" | "meant">) =>
+  meant.text === query ? "" : meant.text;
+
+export const ADJUSTED_QUERY_HEADER = {
+  "Adjusted-Query": "What ran, percent-encoded, where it is not what was sent.",
+} as const;
+/** Clients take so many bytes of header fields. */
+const MAX_HEADER_BYTES = 8_192;
+
+/** Says what ran for a response that has no place for it. */
+export function setAdjustedQuery(reply: FastifyReply, asked: Pick<AskedQuery, "query" | "meant">): void {
+  const adjusted = encodeURIComponent(adjustedQueryOf(asked).toWellFormed());
+  if (adjusted !== "" && adjusted.length <= MAX_HEADER_BYTES) reply.header("adjusted-query", adjusted);
 }
 
 const MAX_COST = 9;

@@ -13,8 +13,15 @@ function memberNames(schema: z.core.$ZodType, prefix = ""): string[] {
   ]);
 }
 
-/** The members of a row's scanner part that a caller can leave out. */
-const MEMBERS = new Set(memberNames(scannerSchema));
+/** The members of a row's scanner part that a caller can leave out, by their names and by the last parts of these. */
+const MEMBERS = new Map<string, string>();
+for (const name of memberNames(scannerSchema).toSorted((one, other) => depthOf(one) - depthOf(other))) {
+  for (const part of [name, name.slice(name.lastIndexOf(".") + 1)]) if (!MEMBERS.has(part)) MEMBERS.set(part, name);
+}
+
+function depthOf(name: string): number {
+  return name.split(".").length;
+}
 
 /** The members of a tag that `tags.details` stands for. */
 const TAG_DETAILS = ["description", "references", "cves", "recommend_block", "created", "created_at", "updated_at"];
@@ -29,14 +36,13 @@ const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
 export const EXCLUDE: Parameter<ReadonlySet<string>> = {
   name: "exclude",
   description:
-    "Members of `internet_scanner_intelligence` that rows do not have, separated by commas. `tags.details` is all of a tag but id, slug, name, category and intention.",
+    "Members of `internet_scanner_intelligence` that rows are to leave out, separated by commas; names that no row has are ignored. `tags.details` is all of a tag but id, slug, name, category and intention.",
   takes: "members of a row such as tags, tags.details, metadata.organization or raw_data.ja3, separated by commas",
   schema: z
     .string()
     .default("")
     .transform((text) => text.split(",").flatMap((part) => part.trim() || []))
-    .transform((names) => new Set(names.flatMap((name) => GROUPS.get(name) ?? name)))
-    .refine((names) => [...names].every((name) => MEMBERS.has(name))),
+    .transform((names) => new Set(names.flatMap((name) => GROUPS.get(name) ?? MEMBERS.get(name) ?? []))),
   describedBy: "input",
   example: "tags.details,raw_data.ja3",
 };

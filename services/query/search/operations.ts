@@ -6,7 +6,7 @@ import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadata
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { count, ip, NOT_ENTITLED } from "../wire.ts";
-import { QUERY, SEARCH_DAYS } from "./asked.ts";
+import { ADJUSTED_QUERY_HEADER, QUERY, SEARCH_DAYS } from "./asked.ts";
 import { EXCLUDE, partialScannerSchema } from "./exclude.ts";
 
 export const SIZE = wholeNumber({
@@ -18,7 +18,8 @@ export const SIZE = wholeNumber({
 });
 export const SCROLL = text({
   name: "scroll",
-  description: "The token of the page before, with the same query and parameters. It holds for 24 hours.",
+  description:
+    "The token of the page before, with the same `query`, `days`, `quick` and `workspace_labels`; `size` and `exclude` may differ. It holds for 24 hours.",
   example: "eyJuZXh0Ijo3Njg",
 });
 export const QUICK = boolean({
@@ -58,7 +59,9 @@ export const wrongQuery = {
 
 export const adjustedQuery = z
   .string()
-  .describe("What ran instead, where the caller's plan does not reach as far; else empty.");
+  .describe(
+    "What ran, where it is not what was sent: names without quotes, or a plan that does not reach as far; else empty.",
+  );
 export const ADJUSTED = "The caller's plan does not reach as far as the query: `adjusted_query` says what ran.";
 const SEARCHED =
   "Addresses by what is stored of them, or with `days` by their latest observations. Any value of `workspace_labels` needs the entitlement.";
@@ -126,6 +129,7 @@ const AS_CSV = {
     ...LIMIT_HEADERS,
     "Search-Count": "Only of CSV: how many addresses match, of which a page has the first.",
   },
+  textHeaders: ADJUSTED_QUERY_HEADER,
 } as const;
 const PAGE = {
   description: `${SEARCHED} In numeric order. An address that matches from the first page to the last is listed exactly once, whatever is stored meanwhile. Each listed address counts as a lookup; if fewer are left than the page has, it fails and counts none.`,

@@ -1,17 +1,19 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { SCOPE_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { numberColumn } from "../activity/queries.ts";
 import { allRows } from "../all-rows.ts";
 import { inScopes, scopesParam } from "../scope-sql.ts";
 import type { CompiledSearch } from "../search-sets/compile.ts";
-import type { AskedSearch } from "./asked.ts";
 
 /** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
 export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
 
-export const paramsOf = ({ compiled, scopes, from }: AskedSearch) => ({ ...compiled.params, scopes, from });
+type Searched = { readonly compiled: CompiledSearch; readonly scopes: Scope[]; readonly from: number };
+
+export const paramsOf = ({ compiled, scopes, from }: Searched) => ({ ...compiled.params, scopes, from });
 
 /** The numbers of a search, and the first `limit` addresses from the number `first` on. Small bitmaps are unordered. */
 export const searchPage = ({ sql }: CompiledSearch) =>

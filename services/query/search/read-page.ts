@@ -31,11 +31,11 @@ export async function readPage(
   deps: AskedDeps,
   signal: AbortSignal,
 ): Promise<SearchedPage> {
-  const asked = await readSearch(request, deps);
+  const asked = await readSearch(request, deps, signal);
   const { query, days, scopes } = asked;
   const size = readParameter(request.query, SIZE);
-  const labels = request.query.workspace_labels ?? "";
-  const digest = digestOf({ query, days, size, ...form, labels });
+  // Neither the size of a page nor what its rows leave out changes which addresses follow.
+  const digest = digestOf({ query: query.trim(), days, ...form, scopes: scopes.map(({ dataset }) => dataset).sort() });
   const first = readScroll(readParameter(request.query, SCROLL), digest, deps.now());
   const { count, matching, addresses } = await app.admission.run(request, searchCost(asked), signal, async () => {
     if (scopes.length === 0) return { count: 0, matching: 0, addresses: [] };

@@ -10,7 +10,7 @@ import { REQUEST_METADATA, toFullContext, toQuickContext } from "../address/resp
 import type { Authenticate } from "../auth.ts";
 import { bulkCost } from "../costs.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
-import { type AskedSearch, readSearch, searchCost } from "./asked.ts";
+import { type AskedSearch, adjustedQueryOf, readSearch, searchCost, setAdjustedQuery } from "./asked.ts";
 import { csvLines } from "./csv.ts";
 import { EXCLUDE, withoutMembers } from "./exclude.ts";
 import { countSearch, FORMAT, QUICK, SCROLL, search, searchIps, searchMetadata } from "./operations.ts";
@@ -24,10 +24,10 @@ export type SearchDeps = SummaryDeps & {
 };
 
 /** What a response says of the query that ran, as a 206 where the caller's plan took something away. */
-export function describeAsked({ query, adjustedQuery, isCut }: AskedSearch, isLess: boolean, reply: FastifyReply) {
-  const isAdjusted = isCut || isLess;
-  if (isAdjusted) reply.code(206);
-  return { query, adjusted_query: isAdjusted ? adjustedQuery : "" };
+export function describeAsked(asked: AskedSearch, isLess: boolean, reply: FastifyReply) {
+  const isCut = asked.isCut || isLess;
+  if (isCut) reply.code(206);
+  return { query: asked.query, adjusted_query: isCut ? asked.cutQuery : adjustedQueryOf(asked) };
 }
 
 type Counted = { readonly count: number; readonly matching: number };
@@ -40,7 +40,7 @@ export function registerSearch(app: FastifyInstance, deps: SearchDeps): void {
   };
 
   registerOperation(app, countSearch, async (request, reply, { signal }) => {
-    const asked = await readSearch(request, deps);
+    const asked = await readSearch(request, deps, signal);
     const { count, matching } = await app.admission.run(request, searchCost(asked), signal, () =>
       readCount(asked, signal),
     );
@@ -51,7 +51,7 @@ export function registerSearch(app: FastifyInstance, deps: SearchDeps): void {
   registerOperation(app, searchMetadata, pages(app, deps, new Set(["raw_data"])));
 
   registerOperation(app, searchIps, async (request, reply, deadline, { toJsonArray }) => {
-    const asked = await readSearch(request, deps);
+    const asked = await readSearch(request, deps, deadline.signal);
     const { counted, blocks } = await app.admission.run(request, searchCost(asked), deadline.signal, async () => {
       const counted = await readCount(asked, deadline.signal);
       if (counted.count === 0) return { counted, blocks: [] };
@@ -94,7 +94,7 @@ function pages(
       throw new HttpError(400, "Invalid parameter: scroll is for format=json alone");
     }
     const { signal } = deadline;
-    const page = await readPage(app, request, { quick, excluded: [...excluded].sort() }, deps, signal);
+    const page = await readPage(app, request, { quick, always: [...always] }, deps, signal);
     const { asked, ips, count, isLess, scroll } = page;
     const { caller } = asked;
     if (isCsv) {
@@ -102,6 +102,7 @@ function pages(
         app.admission.run(request, bulkCost(ips.length, false), signal, async () => {
           const lines = await toMediaBody("text/csv; charset=utf-8", csvLines(ips, asked, deps, signal));
           describeAsked(asked, isLess, reply.header("search-count", count));
+          setAdjustedQuery(reply, asked);
           return lines;
         }),
       );

@@ -108,7 +108,7 @@ function registerStats(
   deps: SearchDeps,
 ): void {
   registerOperation(app, operation, async (request, reply, { signal }) => {
-    const asked = await readSearch(request, deps);
+    const asked = await readSearch(request, deps, signal);
     const limit = readParameter(request.query, ENTRIES);
     const found = await app.admission.run(request, 2 * searchCost(asked), signal, () =>
       readStats(asked, limit, deps, signal),
@@ -126,9 +126,7 @@ function registerStats(
       ...describeAsked(asked, counted.matching > counted.count, reply),
       count: counted.count,
       stats: {
-        classifications: found.classifications.flatMap(({ name, count }) =>
-          count === 0 ? [] : [{ classification: name, count }],
-        ),
+        classifications: found.classifications.map(({ name, count }) => ({ classification: name, count })),
         spoofable: counted.count === 0 ? [] : [{ spoofable: false, count: counted.count }],
         organizations: found.organizations.map(({ value, count }) => ({ organization: value, count })),
         actors: mostFirst(found.actors, limit).map(({ name, count }) => ({ actor: name, count })),
@@ -176,7 +174,7 @@ async function readStats(asked: AskedSearch, limit: number, { read }: SearchDeps
     countries: valuesOf("country"),
     asns: valuesOf("asn").slice(0, limit),
     tags: valuesOf("tag"),
-    classifications: classes.toSorted(byCount),
+    classifications: mostFirst(classes, limit),
     actors: actorNames.map((name, index) => ({ name, count: countOf(INTENTIONS.length + index) })),
   };
 }

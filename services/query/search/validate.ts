@@ -1,14 +1,14 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { MAX_QUERY_LENGTH, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
-import { warnOfUnknownTags } from "@noisefloor/domain/query-language/tag-conditions.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
 import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
 import { texts } from "../wire.ts";
+import { type AskedDeps, adjustedQueryOf, admitted, readMeant } from "./asked.ts";
+import { warningsOf } from "./meant-query.ts";
 
 const EXAMPLE_ERROR = {
   message: 'no field is called "clasification". Did you mean "classification"?',
@@ -43,9 +43,11 @@ export const validateQuery = defineOperation({
         valid: z.boolean(),
         query: z.string().describe("As sent."),
         errors: z.array(z.strictObject({ message: z.string(), position: z.int(), length: z.int() })),
-        warnings: texts.describe("What is no error and still finds nothing, such as a tag that does not exist."),
+        warnings: texts.describe(
+          "What is no error and can find nothing, such as a tag that does not exist, or hardly what was meant.",
+        ),
         is_query_adjusted: z.boolean(),
-        adjusted_query: z.string(),
+        adjusted_query: z.string().describe("What runs, where it is not what was sent; else empty."),
       })
       .meta({ id: "QueryValidation" }),
     example: {
@@ -60,28 +62,23 @@ export const validateQuery = defineOperation({
   errorResponses: { 400: errorResponse("The body is no such JSON.", NO_QUERY) },
 });
 
-export function registerValidateQuery(
-  app: FastifyInstance,
-  deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate; readonly now: () => number },
-): void {
+export function registerValidateQuery(app: FastifyInstance, deps: AskedDeps): void {
   registerOperation(
     app,
     validateQuery,
-    async (request) => {
-      deps.authenticate(request);
+    async (request, _reply, { signal }) => {
+      const caller = deps.authenticate(request);
       const body = querySchema.safeParse(request.body);
       if (!body.success) throw noQuery();
       const { query } = body.data;
-      const result = readQuery(query, deps.now());
-      const isValid = "query" in result;
-      return {
-        valid: isValid,
-        query,
-        errors: isValid ? [] : [...result.errors],
-        warnings: isValid ? [...warnOfUnknownTags(result.query, deps.catalogue.all())] : [],
-        is_query_adjusted: false,
-        adjusted_query: "",
-      };
+      const read = await readMeant({ caller, query, scopes: [GLOBAL_SCOPE] }, deps, admitted(request, signal));
+      if ("errors" in read) {
+        const errors = [...read.errors];
+        return { valid: false, query, errors, warnings: [], is_query_adjusted: false, adjusted_query: "" };
+      }
+      const adjusted_query = adjustedQueryOf({ query, ...read });
+      const is_query_adjusted = adjusted_query !== "";
+      return { valid: true, query, errors: [], warnings: warningsOf(read), is_query_adjusted, adjusted_query };
     },
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(noQuery) },
   );

@@ -65,9 +65,10 @@ export async function readTimeseries(
   request: SearchRequest,
   widthHours: number,
   deps: AskedDeps,
+  signal: AbortSignal,
 ): Promise<AskedTimeseries> {
   readParameter(request.query, JSON_ALONE);
-  const asked = await readAskedQuery(request, deps);
+  const asked = await readAskedQuery(request, deps, signal);
   const { now, scopes, resolved, isOwnSensorsOnly, caller } = asked;
   const reached = activityWindow(now, Math.min(MAX_DAYS, caller.limits.reach_days));
   const end = Math.min(ceilToHour(readParameter(request.query, END) ?? now), reached.end);

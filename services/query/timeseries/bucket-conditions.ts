@@ -70,6 +70,7 @@ const COLUMNS = {
   region: "region",
   city: "city",
   sensor: "sensor_id",
+  transport: "transport",
 } as const;
 
 /** An observation that arrived twice counts once. */
@@ -92,15 +93,12 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSe
       return any(`hasAny(tags, ${bind("Array(UUID)", set.ids)})`, ...since(set.after));
     case "value":
       return any(text(COLUMNS[set.field], set.match));
-    case "port": {
-      const { protocol } = set;
-      const match = protocol?.type === "equals" ? { type: "in" as const, texts: [protocol.text] } : protocol;
+    case "port":
       return any(
         "destination_port IS NOT NULL",
         between("assumeNotNull(destination_port)", "UInt16", set),
-        ...(match === undefined ? [] : [text("transport", match)]),
+        ...(set.protocol === undefined ? [] : [`transport = ${bind("String", set.protocol)}`]),
       );
-    }
     case "asn":
       return any(between("asn", "UInt32", set));
     case "organization":

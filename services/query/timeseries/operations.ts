@@ -4,7 +4,7 @@ import { z } from "zod";
 import { EXAMPLE_SCANNER, scannerSchema } from "../address/schema.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { QUERY } from "../search/asked.ts";
+import { ADJUSTED_QUERY_HEADER, QUERY } from "../search/asked.ts";
 import { SEARCH, wrongQuery } from "../search/operations.ts";
 import { count, ip, NOT_ENTITLED, texts } from "../wire.ts";
 import { END, JSON_ALONE, START } from "./asked.ts";
@@ -53,6 +53,7 @@ export const timeseriesStats = defineOperation({
         count: count.describe("The sum of the buckets: an address counts in each that it matches in."),
         min: count,
         max: count,
+        adjusted_query: z.string().optional().describe("What ran, where it is not what was sent; else missing."),
         data: z.array(
           z.strictObject({
             date: z
@@ -64,6 +65,7 @@ export const timeseriesStats = defineOperation({
         ),
       })
       .meta({ id: "TimeseriesStats" }),
+    textHeaders: ADJUSTED_QUERY_HEADER,
     example: { count: 7, min: 7, max: 7, data: [{ date: "2026-11-20 14:00:00.000", count: 7 }] },
   },
   errorResponses: ERRORS,
@@ -99,6 +101,7 @@ export const timeseries = defineOperation({
       ],
     },
     headers: LIMIT_HEADERS,
+    textHeaders: ADJUSTED_QUERY_HEADER,
   },
   errorResponses: { ...ERRORS, 429: TOO_MANY_LOOKUPS },
 });

@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { toFullContext } from "../address/response.ts";
 import { toRecord } from "../address/store-lookup.ts";
 import { timeseriesCost } from "../costs.ts";
+import { adjustedQueryOf, setAdjustedQuery } from "../search/asked.ts";
 import type { SearchDeps } from "../search/route.ts";
 import { type AskedTimeseries, readTimeseries } from "./asked.ts";
 import { INTERVAL, LIMIT, OFFSET, timeseries, timeseriesStats } from "./operations.ts";
@@ -15,8 +16,8 @@ import { bucketDetails, countMatching, listMatching } from "./queries.ts";
 const HOURS = { hour: 1, day: 24 } as const;
 
 export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void {
-  registerOperation(app, timeseriesStats, async (request, _reply, { signal }) => {
-    const series = await readTimeseries(request, HOURS[readParameter(request.query, INTERVAL)], deps);
+  registerOperation(app, timeseriesStats, async (request, reply, { signal }) => {
+    const series = await readTimeseries(request, HOURS[readParameter(request.query, INTERVAL)], deps, signal);
     const cost = timeseriesCost(series);
     const rows = series.isEmpty
       ? []
@@ -25,7 +26,10 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
         );
     const countOf = new Map(rows.map(({ bucket, count }) => [bucket, count]));
     const counts = series.buckets.map((_, bucket) => countOf.get(bucket) ?? 0);
+    setAdjustedQuery(reply, series.asked);
+    const adjusted = adjustedQueryOf(series.asked);
     return {
+      ...(adjusted === "" ? {} : { adjusted_query: adjusted }),
       count: counts.reduce((sum, one) => sum + one, 0),
       min: counts.length === 0 ? 0 : Math.min(...counts),
       max: Math.max(0, ...counts),
@@ -34,9 +38,9 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
   });
 
   registerOperation(app, timeseries, async (request, reply, deadline, { toJsonArray }) => {
-    const series = await readTimeseries(request, HOURS.hour, deps);
-    const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
     const { signal } = deadline;
+    const series = await readTimeseries(request, HOURS.hour, deps, signal);
+    const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
     const cost = timeseriesCost(series);
     const pairs = series.isEmpty
       ? []
@@ -45,6 +49,7 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
         );
     const lookups = new Set(pairs.map(({ ip }) => ip)).size;
     const { caller } = series.asked;
+    setAdjustedQuery(reply, series.asked);
     return deps.countLookups({ request, reply, caller, lookups, deadline }, () =>
       app.admission.run(request, cost, signal, () => listByHour(series, pairs, deps, signal, toJsonArray)),
     );

@@ -1,11 +1,27 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { observation } from "../../support/builders/observation.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 let world: World;
 
 beforeAll(async () => {
   world = await createWorld(Date.now);
-  await world.addTags([makeTag("mirai", "malicious")]);
+  await world.addTags([
+    makeTag("mirai", "malicious"),
+    makeTag("ssh-bruteforcer", "suspicious", { name: "SSH Bruteforcer" }),
+  ]);
+  const at = Date.now() - 60_000;
+  const cloud = "Example Cloud, LLC";
+  await world.store([
+    observation("45.0.0.1", at, {
+      destination_port: 22,
+      tags: ["ssh-bruteforcer"],
+      city: "Santa Clara",
+      country: "KR",
+    }),
+    observation("45.0.0.2", at, { destination_port: 23, tags: ["mirai"], organization: cloud, country: "US" }),
+    observation("45.0.0.3", at, { tags: ["mirai"], organization: "Example Net", city: "Clara", transport: "icmp" }),
+  ]);
 });
 afterAll(() => world.close());
 
@@ -45,4 +61,76 @@ test("a body without a query is a 400", async () => {
       body: { message: 'The request body must be {"query": "..."}' },
     });
   }
+});
+
+const ask = (path: string, query: string, more = "") =>
+  world.app.inject(`${path}?query=${encodeURIComponent(query)}${more}`);
+
+test.each([
+  ["tags:SSH Bruteforcer", 'tags:"SSH Bruteforcer"', ["45.0.0.1"]],
+  ["NOT tags:SSH Bruteforcer", 'NOT tags:"SSH Bruteforcer"', ["45.0.0.2", "45.0.0.3"]],
+  ["tags: ssh bruteforcer last_seen:7d", 'tags: "ssh bruteforcer" last_seen:7d', ["45.0.0.1"]],
+  ["country:South Korea", 'country:"South Korea"', ["45.0.0.1"]],
+  ["-country:united states", '-country:"united states"', ["45.0.0.1", "45.0.0.3"]],
+  ["organization:Example Cloud mirai", 'organization:"Example Cloud" mirai', ["45.0.0.2"]],
+  ["NOT organization:Example Cloud", 'NOT organization:"Example Cloud"', ["45.0.0.1", "45.0.0.3"]],
+  ["city:Santa Clara", 'city:"Santa Clara"', ["45.0.0.1"]],
+  ["city:Clara mirai", "", ["45.0.0.3"]],
+  ["organization:Example mirai", "", ["45.0.0.2", "45.0.0.3"]],
+  ["tags:mirai Example", "", ["45.0.0.2", "45.0.0.3"]],
+])("%s runs as %j", async (query, adjusted, expected) => {
+  const { ips, request_metadata } = (await ask("/v3/gnql/ips", query)).json();
+  expect({ ips: ips.sort(), ...request_metadata }).toMatchObject({ ips: expected, query, adjusted_query: adjusted });
+  expect((await validate(query)).body).toMatchObject({
+    valid: true,
+    warnings: [],
+    adjusted_query: adjusted,
+    is_query_adjusted: adjusted !== "",
+  });
+});
+
+test("what ran is in the answer of every call that searches", async () => {
+  const query = "city:Santa Clara";
+  const adjusted = 'city:"Santa Clara"';
+  const said = { query, adjusted_query: adjusted, count: 1 };
+  expect((await ask("/v3/gnql/count", query)).json()).toEqual(said);
+  expect((await ask("/v3/gnql/stats", query)).json()).toMatchObject(said);
+  expect((await ask("/v2/experimental/gnql", query)).json()).toMatchObject(said);
+  expect((await ask("/v3/gnql", query)).json().request_metadata).toMatchObject(said);
+  expect((await ask("/v3/gnql/timeseries/stats", query)).json()).toMatchObject({ count: 1, adjusted_query: adjusted });
+  for (const path of ["/v3/gnql", "/v3/gnql/timeseries"]) {
+    const { headers } = await ask(path, query, path === "/v3/gnql" ? "&format=csv" : "");
+    expect(decodeURIComponent(String(headers["adjusted-query"]))).toBe(adjusted);
+  }
+});
+
+test.each([
+  ["country:Atlantis", 'no country is called "atlantis"'],
+  ["country_code:XX", 'no country has the code "xx"'],
+  ["NOT country_code:UK", "the code of United Kingdom is GB, not UK"],
+  ["tags:(mirai OR mir?y*z)", 'no tag has the name, slug or id "mir?y*z"'],
+  ["actor:Nobody", 'no known actor is called "nobody"'],
+  ["protocol:http OR mirai", 'no observation has the protocol "http"'],
+  ["port:80 protocol:https", 'no observation has the protocol "https"'],
+  ["port:70000", "no address can match the condition on port"],
+  ["category:isp", "no address can match the condition on category"],
+  ["45.0.0.1 45.0.0.2", "no address is both 45.0.0.1 and 45.0.0.2: write OR between them to find either"],
+])("%s can match nothing: %s", async (query, warning) => {
+  expect((await validate(query)).body).toMatchObject({ valid: true, warnings: [warning] });
+});
+
+test("what rows say is found: addresses without a port, without a known actor, and of no mobile network", async () => {
+  const find = async (query: string) => (await ask("/v3/gnql/ips", query)).json().ips.sort();
+  const all = ["45.0.0.1", "45.0.0.2", "45.0.0.3"];
+  expect(await find("protocol:icmp")).toEqual(["45.0.0.3"]);
+  for (const query of ["actor:unknown", 'actor:"unknown"', "mobile:false", "tor:false", "seen:true last_seen:1m"]) {
+    expect(await find(query)).toEqual(all);
+  }
+  expect(await find("NOT actor:unknown")).toEqual([]);
+  expect((await ask("/v3/gnql/timeseries/stats", "protocol:icmp")).json().count).toBe(1);
+});
+
+test("count cuts every list of the statistics, classifications, too", async () => {
+  const { stats } = (await ask("/v3/gnql/stats", "ip:45.0.0.0/24", "&count=1")).json();
+  expect(stats.classifications).toEqual([{ classification: "malicious", count: 2 }]);
 });

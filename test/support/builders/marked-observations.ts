@@ -105,7 +105,7 @@ function makeMembers(random: Random, scope: MarkedScope, tags: readonly Tag[]): 
     tagIds: [...new Set(carried.map(({ id }) => id))],
     sensorId: random.chance(0.3) ? "roaming" : `sensor-${mark}-${random.int(0, 3)}`,
     port: some(() => (random.chance(0.3) ? 22 : 10_000 + number * 100 + random.int(0, 9))),
-    transport: some(() => random.pick(["tcp", "udp"])),
+    transport: some(() => random.pick(["tcp", "udp", "icmp"])),
     method: marked("M"),
     path: marked("/path"),
     userAgent: marked("agent"),

@@ -133,6 +133,7 @@ function randomCondition(random: Random, words: QueryWords): string {
         "trust_level:1",
         "trust_level:2",
         "protocol:tcp",
+        "protocol:icmp",
         "bot:false",
         "metadata.os:linux",
       ]);

@@ -196,7 +196,7 @@ function textsOf(field: string, address: Address, isPattern = false): string[] {
     case "sensor":
       return seen.filter(address.mayKnowSensor).map(({ sensorId }) => sensorId);
     case "protocol":
-      return seen.flatMap(({ port, transport }) => (port === undefined ? [] : (transport ?? [])));
+      return said(({ transport }) => transport);
     case "riot":
       return known.serviceOf(ip) === undefined ? [] : ["true"];
     case "any":

@@ -69,11 +69,11 @@ test("the field at the cursor says which values a caller has to load", () => {
 test("every suggested field is one of the language, and every written value stands for itself", () => {
   for (const { name, names } of LISTED_FIELDS) {
     for (const one of names) {
-      expect([name, one, readQuery(`${one}:*`, 0)]).toEqual([name, one, { query: expect.anything() }]);
+      expect([name, one, readQuery(`${one}:*`, 0)]).toMatchObject([name, one, { query: {} }]);
     }
   }
   for (const value of ["mirai", "a b", "-x", "a*b", "(", 'say "no"', "c:\\x", "AS64500", "ä", "x~2", "a^2", ">1"]) {
-    expect(readQuery(`tags:${writeValue(value)}`, 0)).toEqual({
+    expect(readQuery(`tags:${writeValue(value)}`, 0)).toMatchObject({
       query: { type: "equals", field: "tag", text: value.toLowerCase() },
     });
   }

@@ -56,7 +56,7 @@ export async function readPages<Row extends z.ZodType>(
 /** On standard error: the result is of less than was asked for. */
 export function warnOfAdjusted(adjusted: string, { log }: Pick<CommandContext, "log">): void {
   if (adjusted === "") return;
-  log.warn(`your plan does not reach as far back as the query; what ran: ${printable(adjusted)}`);
+  log.warn(`the query was adjusted; what ran: ${printable(adjusted)}`);
 }
 
 /** A query of a tag that does not exist is right and finds nothing: says so. */

@@ -65,7 +65,7 @@ export function registerFeedGuarded(app: FastifyInstance, deps: FeedRouteDeps): 
     const feed = readableFeed(deps.feeds, request.params.name, { workspaceId, feedId: undefined });
     if (!feed.isEnabled) throw new HttpError(410, DISABLED);
     const days = feed.days === 0 ? undefined : feed.days;
-    const asked = await compileAsked({ caller, query: feed.query, days, scopes: [GLOBAL_SCOPE] }, deps);
+    const asked = await compileAsked({ caller, query: feed.query, days, scopes: [GLOBAL_SCOPE] }, deps, signal);
     const guarded = await app.admission.run(request, searchCost(asked), signal, () =>
       deps.feeds.readGuarded(feed, signal),
     );

@@ -46,7 +46,7 @@ export async function searchFeed(
 ): Promise<FoundAddresses> {
   const { query, seenOn, limit } = feed;
   const days = feed.days === 0 ? undefined : feed.days;
-  const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps);
+  const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, signal);
   const compiled =
     seenOn === undefined
       ? asked.compiled

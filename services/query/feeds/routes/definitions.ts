@@ -152,7 +152,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
   registerOperation(
     app,
     putFeed,
-    async (request, reply) => {
+    async (request, reply, { signal }) => {
       const caller = managerOf(request, deps.authenticate);
       const { workspaceId } = caller;
       const { name } = request.params;
@@ -162,7 +162,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       if (!body.success) throw wrongDefinition(body.error);
       const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
       const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, enabled = true } = body.data;
-      await compileAsked({ caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] }, deps);
+      await compileAsked({ caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] }, deps, signal);
       // Another process may have changed it a moment ago: so before every decision about a change.
       await cache.refresh();
       const known = feeds.find(workspaceId, name);

@@ -63,7 +63,7 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
       </p>
       {adjusted === "" ? null : (
         <p class="notice">
-          Your plan does not reach as far back as the query. What ran: <Hostile text={adjusted} />
+          The query was adjusted. What ran: <Hostile text={adjusted} />
         </p>
       )}
       {count === 0 ? null : (
