@@ -135,7 +135,8 @@ const SERVER = `const fs = require("node:fs");
 require("node:http").createServer((_, response) => {
   const [file, how] = fs.readFileSync("mode", "utf8").trim().split(" ");
   const body = file === "error" ? "" : fs.readFileSync(file);
-  response.writeHead(file === "error" ? 503 : 200, { "content-length": body.length });
+  const cursor = file === "nothing" || file === "page" ? {} : { "feed-cursor": "cursor" };
+  response.writeHead(file === "error" ? 503 : 200, { "content-length": body.length, ...cursor });
   if (how !== "cut") return response.end(body);
   response.write(body.subarray(0, body.length / 2));
   setTimeout(() => response.destroy(), 50);

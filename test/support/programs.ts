@@ -21,6 +21,8 @@ export function runProgram(
       if (code === 0) settle(output);
       else fail(new Error(`${program} ${args[0]} ended with ${code}: ${(said + output).slice(-4_000)}`));
     });
+    // A program may end without reading its input.
+    child.stdin.on("error", () => {});
     child.stdin.end(input);
   });
 }

@@ -17,7 +17,7 @@ export type Recipe = {
 };
 
 /** The most characters of a name there. */
-const MAX_NAME = { nftables: 64, ipset: 27, fortios: 35, panos: 31 } as const;
+const MAX_NAME = { nftables: 64, ipset: 27, fortios: 35, panos: 31, file: 80 } as const;
 
 /** A name of its own in a consumer: a feed's alone may be a word of the consumer's language. */
 const objectName = ({ name }: RecipeFeed, consumer: keyof typeof MAX_NAME) =>
@@ -31,12 +31,21 @@ const curl = ({ token }: RecipeFeed, url: string) => `curl -sSf -m 60 -H 'key: $
 /** Into a file that a download which breaks off leaves as it is. */
 const curlInto = (feed: RecipeFeed, url: string, file: string) =>
   `${curl(feed, url)} -o ${file}.tmp && mv ${file}.tmp ${file}`;
+/** Downloads a list. Every answer that is one has a cursor: an error, a page of a proxy and an empty answer have none. */
+const fetchList = (feed: RecipeFeed, form: string, file: string) =>
+  `${curl(feed, listUrl(feed, form))} -D ${file}.head -o ${file}.tmp && grep -qi ^feed-cursor: ${file}.head`;
 /**
  * Loads a list, or where that fails the last one that was loaded, and then ends with a failure: whatever was flushed
  * meanwhile is there again. @param load the command that loads a file.
  */
-const loadLatest = (feed: RecipeFeed, url: string, file: string, load: (file: string) => string) =>
-  `${curl(feed, url)} -o ${file}.tmp && test -s ${file}.tmp && ${load(`${file}.tmp`)} && mv ${file}.tmp ${file} || { ${load(file)}; false; }`;
+const loadLatest = (feed: RecipeFeed, form: string, file: string, load: (file: string) => string) =>
+  `${fetchList(feed, form, file)} && ${load(`${file}.tmp`)} && mv ${file}.tmp ${file} || { ${load(file)}; false; }`;
+/**
+ * Reloads a program that reads the file, when the list has changed or the last reload failed.
+ * @param script of sed, which writes the list as the program reads it.
+ */
+const reloadChanged = (feed: RecipeFeed, form: string, file: string, script: string, reload: string) =>
+  `${fetchList(feed, form, file)} && sed '${script}' ${file}.tmp > ${file}.new && { cmp -s ${file}.new ${file}.loaded || { cp ${file}.new ${file}.next && mv ${file}.next ${file} && ${reload} && mv ${file}.new ${file}.loaded; }; }`;
 
 /** The same alias in both; only the menus differ. */
 const urlTable = (menu: string) => ({
@@ -52,8 +61,7 @@ export const RECIPES: readonly Recipe[] = [
     destination: TIMER,
     lines(feed) {
       const set = objectName(feed, "nftables").replaceAll("-", "_");
-      const url = listUrl(feed, `nft?set=${set}&hook=prerouting`);
-      return loadLatest(feed, url, `/var/lib/${set}.nft`, (file) => `nft -f ${file}`);
+      return loadLatest(feed, `nft?set=${set}&hook=prerouting`, `/var/lib/${set}.nft`, (file) => `nft -f ${file}`);
     },
   },
   {
@@ -64,7 +72,95 @@ export const RECIPES: readonly Recipe[] = [
       const rule = `INPUT -m set --match-set ${set} src -j DROP`;
       const load = (file: string) =>
         `ipset restore < ${file} && { iptables -w -C ${rule} 2> /dev/null || iptables -w -I ${rule}; }`;
-      return loadLatest(feed, listUrl(feed, `ipset?set=${set}`), `/var/lib/${set}.ipset`, load);
+      return loadLatest(feed, `ipset?set=${set}`, `/var/lib/${set}.ipset`, load);
+    },
+  },
+  {
+    consumer: "HAProxy",
+    destination: `${TIMER}. Run it once before the rule is in the file`,
+    lines(feed) {
+      const file = `/etc/haproxy/${objectName(feed, "file")}.lst`;
+      return [
+        "# In /etc/haproxy/haproxy.cfg, in each frontend:",
+        `#   http-request deny if { src -f ${file} }`,
+        reloadChanged(feed, "txt", file, "", "systemctl reload haproxy"),
+      ].join("\n");
+    },
+  },
+  {
+    consumer: "nginx",
+    destination: `${TIMER}. Run it once before the other lines are in the file`,
+    lines(feed) {
+      const file = `/etc/nginx/${objectName(feed, "file")}.geo`;
+      const variable = objectName(feed, "file").replaceAll("-", "_");
+      return [
+        "# In /etc/nginx/nginx.conf, in http, and in each server:",
+        `#   geo $${variable} { default 0; include ${file}; }`,
+        `#   if ($${variable}) { return 403; }`,
+        reloadChanged(feed, "txt", file, "s/$/ 1;/", "nginx -s reload"),
+      ].join("\n");
+    },
+  },
+  {
+    consumer: "Apache",
+    destination: `${TIMER}. Run it once before the other lines are in the file; Apache reads the list anew by itself`,
+    lines(feed) {
+      const file = `/etc/apache2/${objectName(feed, "file")}.map`;
+      const map = objectName(feed, "file");
+      return [
+        "# In each virtual host, with mod_rewrite:",
+        "#   RewriteEngine on",
+        `#   RewriteMap ${map} txt:${file}`,
+        `#   RewriteCond \${${map}:%{REMOTE_ADDR}} .`,
+        "#   RewriteRule ^ - [F]",
+        `${fetchList(feed, "txt", file)} && sed 's/$/ 1/' ${file}.tmp > ${file}.new && mv ${file}.new ${file}`,
+      ].join("\n");
+    },
+  },
+  {
+    consumer: "BIND",
+    destination: `${TIMER}. Run it once before the other lines are in the file`,
+    lines(feed) {
+      const file = `/var/lib/bind/${objectName(feed, "file")}.rpz`;
+      const zone = `${feed.name}.noisefloor`;
+      return [
+        "# In /etc/bind/named.conf.options, in options:",
+        `#   response-policy { zone "${zone}"; } break-dnssec yes;`,
+        "# and outside of them:",
+        `#   zone "${zone}" { type primary; file "${file}"; allow-query { none; }; };`,
+        reloadChanged(feed, "rpz", file, "", `rndc reload ${zone}`),
+      ].join("\n");
+    },
+  },
+  {
+    consumer: "unbound",
+    destination: `${TIMER}. Run it once before the other lines are in the file`,
+    lines(feed) {
+      const file = `/var/lib/unbound/${objectName(feed, "file")}.rpz`;
+      const zone = `${feed.name}.noisefloor`;
+      return [
+        "# In a file of /etc/unbound/unbound.conf.d:",
+        "#   server:",
+        '#     module-config: "respip validator iterator"',
+        "#   remote-control:",
+        "#     control-enable: yes",
+        "#   rpz:",
+        `#     name: ${zone}`,
+        `#     zonefile: ${file}`,
+        reloadChanged(feed, "rpz", file, "", `unbound-control auth_zone_reload ${zone}`),
+      ].join("\n");
+    },
+  },
+  {
+    consumer: "PowerDNS Recursor",
+    destination: `${TIMER}. Run it once before the other lines are in the file`,
+    lines(feed) {
+      const file = `/etc/powerdns/${objectName(feed, "file")}.rpz`;
+      return [
+        "# In /etc/powerdns/recursor.yml:",
+        `#   recursor: { rpzs: [{ name: ${file}, policyName: ${feed.name} }] }`,
+        reloadChanged(feed, "rpz", file, "", "rec_control reload-yaml && rec_control wipe-cache '$'"),
+      ].join("\n");
     },
   },
   { consumer: "OPNsense", ...urlTable("Firewall, Aliases") },
