@@ -23,6 +23,12 @@ const objectSchema = z.object({
 /** A version of an address in a feed. */
 export type StoredObject = z.infer<typeof objectSchema>;
 
+/** What a version says of an address of which nothing is stored. */
+export const NOTHING_KNOWN: Pick<StoredObject, "firstSeen" | "lastSeen" | "validUntil" | "classification" | "tags"> = {
+  ...{ firstSeen: 0, lastSeen: 0, validUntil: 0, classification: "unknown", tags: [] },
+};
+export const isErased = ({ lastSeen }: Pick<StoredObject, "lastSeen">): boolean => lastSeen === 0;
+
 const COLUMNS = `toString(object_id) AS id, address, toUnixTimestamp64Milli(created_at) AS createdAt,
       toUnixTimestamp64Milli(modified_at) AS modifiedAt, toUnixTimestamp(first_seen) AS firstSeen, toUnixTimestamp(last_seen) AS lastSeen,
       toUnixTimestamp(valid_until) AS validUntil, toString(classification) AS classification, tags, is_revoked AS isRevoked`;

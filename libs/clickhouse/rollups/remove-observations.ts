@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mutate } from "../changes/mutate.ts";
+import { readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
@@ -12,12 +13,12 @@ import {
   sensorConditions,
 } from "../observations/observation-filter.ts";
 import { type RenewOptions, renewStaleRollups } from "./renew-stale.ts";
-import { markRollupsStale } from "./stale-marker.ts";
+import { markAddressesStale, markRollupsStale } from "./stale-marker.ts";
 
 const SETTINGS = { log_comment: "remove-observations" } as const;
 
 /**
- * Deletes the observations that a filter finds, and what rollups know of them. The counts of a sensor that the filter
+ * Deletes the observations that a filter finds, and what rollups and feeds' objects know of them. The counts of a sensor that the filter
  * names, and that has no other observation, go as well. Until the rollups are exchanged, answers of theirs are as they
  * were before. Interrupted, the same call does what is left, and so does {@link renewStaleRollups} once the rows are
  * gone.
@@ -32,7 +33,10 @@ export async function removeObservations(
   const condition = conditionOf(filter);
   if (condition === "") throw new RangeError("a filter without a condition finds everything");
   const found = await countFiltered(client, filter);
-  if (found.observations > 0) await markRollupsStale(client, { from: found.first, to: found.last + 1 });
+  if (found.observations > 0) {
+    await markAddressesStale(client, await readFilteredAddresses(client, condition));
+    await markRollupsStale(client, { from: found.first, to: found.last + 1 });
+  }
   // Before the observations, which an interrupted call is repeated for.
   await removeCounts(client, filter);
   if (found.observations > 0) {
@@ -41,6 +45,12 @@ export async function removeObservations(
     await mutate(client, { table: "observations", change: `DELETE WHERE ${condition}`, settings: SETTINGS });
   }
   return { ...found, isComplete: (await renewStaleRollups(client, options)) !== "aborted" };
+}
+
+/** @param condition SQL: of a filter. */
+function readFilteredAddresses(client: ClickHouseClient, condition: string): Promise<Uint32Array> {
+  const sql = `SELECT groupUniqArray(toUInt32(source_ip)) FROM ${OBSERVATIONS} WHERE ${condition}`;
+  return readColumns(client, { name: "filtered-addresses", sql }, (row) => row.uint32s());
 }
 
 /** Deletes the counts of the sensors that a filter names and of which it leaves nothing. */

@@ -1,11 +1,12 @@
 import type { ClickHouseClient } from "../client/connect.ts";
+import { eraseObjects } from "../feeds/erase-objects.ts";
 import { type ReplaceOptions, replaceRollups } from "./replace.ts";
-import { readStaleRollups, unmarkStaleRollups } from "./stale-marker.ts";
+import { countStaleAddresses, readStaleRollups, STALE_ADDRESSES, unmarkStaleRollups } from "./stale-marker.ts";
 
 export type RenewOptions = Pick<ReplaceOptions, "signal" | "onProgress">;
 
 /**
- * Makes the rollups anew of the times that are marked stale. One process at a time may do that: it holds the lock for
+ * Makes the rollups anew of the times that are marked stale, and erases what feeds have told of marked addresses. One process at a time may do that: it holds the lock for
  * exchanging tables.
  */
 export async function renewStaleRollups(
@@ -15,6 +16,10 @@ export async function renewStaleRollups(
   const stale = await readStaleRollups(client);
   if (stale === undefined) return "current";
   if (!(await replaceRollups(client, { ...options, stale }))) return "aborted";
+  // After the rollups: what a feed still lists is told again as these say it.
+  if ((await countStaleAddresses(client)) > 0) {
+    await eraseObjects(client, `SELECT arrayJoin(addresses) FROM ${STALE_ADDRESSES}`);
+  }
   await unmarkStaleRollups(client);
   return "replaced";
 }

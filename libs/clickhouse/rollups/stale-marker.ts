@@ -9,6 +9,10 @@ import type { TimeRange } from "./replace.ts";
  */
 export const STALE_ROLLUPS = "stale_rollups";
 
+/** Beside it, the addresses that observations are gone of. */
+export const STALE_ADDRESSES = "stale_addresses";
+const ADDRESSES_PER_ROW = 50_000;
+
 const exists = defineQuery({
   name: "stale-rollups-exists",
   sql: "SELECT count() AS tables FROM system.tables WHERE database = currentDatabase() AND name = {table:String}",
@@ -37,6 +41,34 @@ export async function markRollupsStale(client: ClickHouseClient, { from, to }: T
   await client.insert({ table: STALE_ROLLUPS, values: [{ first: from, last: to }], format: "JSONEachRow" });
 }
 
+/** @param addresses IPv4 as numbers. */
+export async function markAddressesStale(client: ClickHouseClient, addresses: Uint32Array): Promise<void> {
+  await createAddresses(client);
+  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_ROW) {
+    const values = [{ addresses: Array.from(addresses.subarray(start, start + ADDRESSES_PER_ROW)) }];
+    await client.insert({ table: STALE_ADDRESSES, values, format: "JSONEachRow" });
+  }
+}
+
+const staleAddresses = defineQuery({
+  name: "stale-addresses",
+  sql: `SELECT sum(length(addresses)) AS addresses FROM ${STALE_ADDRESSES}`,
+  params: z.object({}),
+  row: z.object({ addresses: z.int() }),
+});
+
+/** How many addresses {@link markAddressesStale} has marked. */
+export async function countStaleAddresses(client: ClickHouseClient): Promise<number> {
+  await createAddresses(client);
+  return (await runForOne(client, staleAddresses, {})).addresses;
+}
+
+const createAddresses = (client: ClickHouseClient) =>
+  client.command({
+    query: `CREATE TABLE IF NOT EXISTS ${STALE_ADDRESSES} (addresses Array(UInt32)) ENGINE = TinyLog`,
+  });
+
 export async function unmarkStaleRollups(client: ClickHouseClient): Promise<void> {
+  await client.command({ query: `DROP TABLE IF EXISTS ${STALE_ADDRESSES} SYNC` });
   await client.command({ query: `DROP TABLE IF EXISTS ${STALE_ROLLUPS} SYNC` });
 }

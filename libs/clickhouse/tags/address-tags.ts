@@ -1,6 +1,8 @@
+import { z } from "zod";
 import { ATTACK_TAG } from "../client/attack-sql.ts";
 import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery } from "../client/query.ts";
 import { ADDRESS_CHANGES, ADDRESS_TAGS } from "../client/table-names.ts";
 import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
 
@@ -95,6 +97,14 @@ const VERSION = `ifNull(concat(
   (SELECT toString(groupBitXor(cityHash64(name, if(engine LIKE 'Replicated%', extract(engine_full, '\\'([^\\']+)\\''),
       toString(uuid))))) FROM system.tables
     WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), '')`;
+
+/** The same version, for what is kept of answers. */
+export const sightingsVersion = defineQuery({
+  name: "sightings-version",
+  sql: `SELECT ${VERSION} AS version`,
+  params: z.object({}),
+  row: z.object({ version: z.string() }),
+});
 
 /** SQL: the number of a partition, and of a part's. */
 const PARTITION = "intDiv(toUnixTimestamp(stored_at), 300)";

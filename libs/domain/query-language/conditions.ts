@@ -1,5 +1,6 @@
 import { ipv4ToNumber, isIpv4, lastAddress } from "../address/ipv4.ts";
 import { isIpv6, mappedIpv4 } from "../address/ipv6.ts";
+import { DAY_MS, MAX_DAYS } from "../time/window.ts";
 import type { FieldKind } from "./fields.ts";
 import type { Condition, Pattern, Query, RangeField, WordsField } from "./query.ts";
 import type { ComparisonTree, Place, RangeTree, ValueTree, WordTree } from "./syntax-tree.ts";
@@ -38,6 +39,8 @@ export function toCondition(kind: FieldKind, name: string, value: ValueTree, not
       return toRange(kind.field, value, notes.error, (text) => readNumber(kind, text), numberHelp(kind));
     case "time":
       return times(kind.field, value, notes);
+    case "days":
+      return days(value, notes);
     case "boolean":
       return booleans(kind, name, value, notes);
     default:
@@ -55,7 +58,7 @@ const isOpen = (value: ValueTree) =>
 
 function exists(kind: FieldKind): Condition {
   if (kind.kind === "without-values") return constant(false);
-  if (kind.kind === "address" || kind.kind === "boolean") return constant(true);
+  if (kind.kind === "address" || kind.kind === "boolean" || kind.kind === "days") return constant(true);
   return { type: "exists", field: kind.field };
 }
 
@@ -114,6 +117,17 @@ function times(field: RangeField, value: ValueTree, { now, error }: Notes): Cond
   // Alone, a length of time is all that came since.
   if (span?.isAgo) return { type: "range", field, first: span.first, last: Number.POSITIVE_INFINITY };
   return toRange(field, value, error, (text) => readTimeSpan(text, now), TIME_HELP);
+}
+
+/** @returns on how many of the last UTC days, of which the current one is the last. */
+function days(value: ValueTree, { now, error }: Notes): Condition {
+  const [, text = "", of = ""] = (value.type === "text" && /^(\d{1,2})\/(\d{1,2})$/.exec(value.text)) || [];
+  const [minDays, last] = [Number(text), Number(of)];
+  if (minDays >= 1 && minDays <= last && last <= MAX_DAYS) {
+    return { type: "seen-on", minDays, firstDay: (Math.floor(now / DAY_MS) - last + 1) * DAY_MS };
+  }
+  error(`the field takes on how many of the last days, such as 10/14, of at most ${MAX_DAYS}`, value);
+  return constant(false);
 }
 
 /** A bound stands for its first unit where the range goes up from it, and for its last where the range ends with it. */

@@ -12,6 +12,8 @@ export type FieldKind =
       readonly values?: readonly number[];
     }
   | { readonly kind: "time"; readonly field: RangeField }
+  /** On how many of the last days an address was seen. */
+  | { readonly kind: "days" }
   | { readonly kind: "words"; readonly field: WordsField }
   | {
       readonly kind: "value";
@@ -60,6 +62,7 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ["metadata.sensor_count", number("sensor_count")],
   ["first_seen", time("first_seen")],
   ["last_seen last_seen_timestamp", time("last_seen")],
+  ["seen_on", { kind: "days" }],
   ["last_seen_malicious", time("last_seen_malicious")],
   ["last_seen_suspicious", time("last_seen_suspicious")],
   ["last_seen_benign", time("last_seen_benign")],

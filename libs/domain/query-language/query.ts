@@ -11,6 +11,8 @@ export type Condition =
   | { readonly type: "exists"; readonly field: Field }
   /** Numbers, ports, addresses as numbers, and times in milliseconds, both ends included; infinite ends are open. */
   | { readonly type: "range"; readonly field: RangeField; readonly first: number; readonly last: number }
+  /** Seen on at least so many UTC days since a time in milliseconds. */
+  | { readonly type: "seen-on"; readonly minDays: number; readonly firstDay: number }
   /** Contacts at a port over one transport. */
   | { readonly type: "port-protocol"; readonly first: number; readonly last: number; readonly protocol: string }
   /** The whole value, in lower case. */

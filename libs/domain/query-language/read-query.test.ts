@@ -32,6 +32,8 @@ function show(query: Query): string {
       return `${query.field}≈${query.pattern.map((part) => (typeof part === "string" ? part : part.wildcard)).join("")}`;
     case "range":
       return `${query.field}[${query.first}..${query.last}]`;
+    case "seen-on":
+      return `days>=${query.minDays} since ${new Date(query.firstDay).toISOString()}`;
     case "port-protocol":
       return `port[${query.first}..${query.last}]/${query.protocol}`;
     case "exists":
@@ -64,6 +66,9 @@ test.each([
   ['useragent:"say \\"hi\\" \\\\ \\n"', "user_agent~say+hi+n"],
   ["organization:Microsoft", "organization~microsoft"],
   ["metadata.asn:AS4134 asn:4134", "(asn[4134..4134] & asn[4134..4134])"],
+  ["seen_on:10/14", "days>=10 since 2026-11-07T00:00:00.000Z"],
+  ["seen_on:1/1", "days>=1 since 2026-11-20T00:00:00.000Z"],
+  ["seen_on:*", "true"],
   ["SSH Scanner", "(any~ssh & any~scanner)"],
   ["CVE-2021-44228", "any~cve+2021+44228"],
   ["198.51.100.7", "ip[3325256711..3325256711]"],

@@ -54,6 +54,11 @@ export function keepAnalyses(now: () => number) {
       }
       kept.set(analysis.uuid, { analysis, caller, addresses, at: now() });
     },
+    /** Puts one into the place of the kept one with its UUID. */
+    replace(analysis: TextAnalysis): void {
+      const known = kept.get(analysis.uuid);
+      if (known !== undefined) kept.set(analysis.uuid, { ...known, analysis });
+    },
     /** Undefined for one of another workspace, too. Callers without a key have to know the UUID alone. */
     get(uuid: string, { name, hasKey }: LimitedCaller): TextAnalysis | undefined {
       dropExpired();

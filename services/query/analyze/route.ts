@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { sightingsVersion } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { callerOf } from "@noisefloor/http/limits/caller.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
@@ -16,7 +17,7 @@ import { bulkCost } from "../costs.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import { keepAnalyses } from "./kept-analyses.ts";
-import { ANALYSIS, analyzeText, getTextAnalysis } from "./operations.ts";
+import { ANALYSIS, analyzeText, getTextAnalysis, type TextAnalysis } from "./operations.ts";
 import { NO_FILE, readUpload, UploadedAddresses } from "./read-upload.ts";
 import { summarize } from "./summarize.ts";
 
@@ -31,6 +32,13 @@ const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
 
 export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
   const kept = keepAnalyses(deps.now);
+  /** The version of the sightings that an analysis was made of. */
+  const versions = new WeakMap<TextAnalysis, string>();
+  const readVersion = async (signal: AbortSignal) => (await deps.read(sightingsVersion, {}, signal))[0]?.version ?? "";
+  const summarizeAll = (ips: readonly string[], request: FastifyRequest, signal: AbortSignal) =>
+    app.admission.run(request, bulkCost(ips.length, false), signal, () =>
+      summarize(streamContexts(ips, [GLOBAL_SCOPE], true, deps, signal), deps.catalogue),
+    );
   // In a scope of its own: elsewhere a body is JSON, whatever its type.
   app.register(async (scope) => {
     limitBodies(scope, {
@@ -49,12 +57,12 @@ export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
         const caller = deps.authenticate(request);
         if (!(request.body instanceof UploadedAddresses)) throw new HttpError(400, NO_FILE);
         const { ips } = request.body;
+        const version = await readVersion(deadline.signal);
         const details = await deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
-          app.admission.run(request, bulkCost(ips.length, false), deadline.signal, () =>
-            summarize(streamContexts(ips, [GLOBAL_SCOPE], true, deps, deadline.signal), deps.catalogue),
-          ),
+          summarizeAll(ips, request, deadline.signal),
         );
         const analysis = { uuid: randomUUID(), state: "completed" as const, ...details };
+        versions.set(analysis, version);
         kept.add(analysis, callerOf(request));
         return analysis;
       },
@@ -62,10 +70,18 @@ export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
     );
   });
 
-  registerOperation(app, getTextAnalysis, async (request) => {
+  registerOperation(app, getTextAnalysis, async (request, _reply, { signal }) => {
     deps.authenticate(request);
-    const analysis = kept.get(readPath(request.params.uuid, ANALYSIS), callerOf(request));
-    if (analysis === undefined) throw new HttpError(404, "Analysis not found");
+    const found = kept.get(readPath(request.params.uuid, ANALYSIS), callerOf(request));
+    if (found === undefined) throw new HttpError(404, "Analysis not found");
+    const version = await readVersion(signal);
+    if (version === versions.get(found)) return found;
+    // Observations may have been removed since: an analysis must not tell of them.
+    const { noise_ips_found: noise, riot_ips_found: riot, unknown_ips: unknown } = found.details;
+    const details = await summarizeAll([...new Set([...noise, ...riot, ...unknown])], request, signal);
+    const analysis = { ...found, ...details };
+    versions.set(analysis, version);
+    kept.replace(analysis);
     return analysis;
   });
 }

@@ -16,6 +16,8 @@ export type FeedHead = {
 /** What forms with more than addresses say of one. */
 export type FeedItem = {
   readonly ip: string;
+  /** Set when none of its observations is stored any more: its times are then those of the list. */
+  readonly isGone?: boolean;
   readonly firstSeen: Date;
   readonly lastSeen: Date;
   readonly classification: "malicious" | "suspicious" | "benign" | "unknown";
@@ -47,6 +49,8 @@ export type FeedObject = {
   readonly validUntil: Date;
   readonly classification: FeedItem["classification"];
   readonly tags: readonly string[];
+  /** Set when none of its observations is stored any more: it says nothing but its address. */
+  readonly isErased?: boolean;
   /** Whether it has left the feed. */
   readonly isRevoked: boolean;
 };

@@ -5,7 +5,7 @@ import type { Feed } from "./lists/search-feed.ts";
 
 const MALICIOUS = "(classification:malicious OR classification:suspicious)";
 
-type ReadyMade = Pick<Feed, "query" | "days" | "description" | "seenOn">;
+type ReadyMade = Pick<Feed, "query" | "days" | "description">;
 
 const BY_NAME: Readonly<Record<(typeof READY_MADE_NAMES)[number], ReadyMade>> = {
   recent: {
@@ -14,10 +14,9 @@ const BY_NAME: Readonly<Record<(typeof READY_MADE_NAMES)[number], ReadyMade>> = 
     description: "Malicious or suspicious addresses that were seen in the last 3 days",
   },
   persistent: {
-    query: `${MALICIOUS} last_seen:14d`,
+    query: `${MALICIOUS} seen_on:10/14`,
     days: 0,
     description: "Malicious or suspicious addresses that were seen on 10 or more of the last 14 days",
-    seenOn: { minDays: 10, days: 14 },
   },
 };
 

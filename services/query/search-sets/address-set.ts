@@ -28,10 +28,11 @@ export type AddressSet =
   | { readonly type: "observed"; readonly field: ObservedField; readonly match: SetMatch }
   /** With an observation before a time. */
   | { readonly type: "observed-before"; readonly before: number }
-  /** By how many distinct observations or sensors they have. */
+  /** By how many distinct observations, sensors or UTC days they have, since a time. */
   | {
       readonly type: "counted";
-      readonly of: "observations" | "sensors";
+      readonly of: "observations" | "sensors" | "days";
+      readonly since?: number;
       readonly first: number;
       readonly last: number;
     };

@@ -27,6 +27,11 @@ export function resolveQuery(query: Query, names: Names): SetQuery {
       return query.value ? ALL : NONE;
     case "range":
       return ranges(query, names);
+    case "seen-on":
+      return set({
+        ...{ type: "counted", of: "days", since: query.firstDay },
+        ...{ first: query.minDays, last: Number.MAX_SAFE_INTEGER },
+      });
     case "port-protocol":
       return TRANSPORTS.some((name) => name === query.protocol) ? port(query.first, query.last, query.protocol) : NONE;
     case "any":

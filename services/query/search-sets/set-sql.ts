@@ -101,14 +101,22 @@ export function setSource(set: AddressSet, { bind, scopes, isOwnSensorsOnly }: S
     case "observed-before":
       return is("rows", select("observed_at", OBSERVATIONS, OBSERVED), `observed_at < ${time(set.before, bind)}`);
     case "counted": {
-      const counted = set.of === "observations" ? "count()" : "uniqExact(sensor_id)";
-      // FINAL: an observation that arrived twice counts once.
-      const source = `${select(`${counted} AS counted`, `${OBSERVATIONS} FINAL`, OBSERVED)}
+      const later = set.since === undefined ? [] : [`observed_at >= fromUnixTimestamp64Milli(${set.since}, 'UTC')`];
+      // FINAL: an observation that arrived twice counts once. It has one day.
+      const rows = set.of === "days" ? OBSERVATIONS : `${OBSERVATIONS} FINAL`;
+      const source = `${select(`${COUNTED[set.of]} AS counted`, rows, OBSERVED, ...later)}
         GROUP BY source_ip SETTINGS do_not_merge_across_partitions_select_final = 1`;
       return is("rows", source, between("counted", "UInt64", set));
     }
   }
 }
+
+/** SQL: what a set counts. */
+const COUNTED = {
+  observations: "count()",
+  sensors: "uniqExact(sensor_id)",
+  days: "uniqExact(toDate(observed_at, 'UTC'))",
+} as const;
 
 type SetOf<Type extends AddressSet["type"]> = Extract<AddressSet, { readonly type: Type }>;
 

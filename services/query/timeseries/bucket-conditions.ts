@@ -76,6 +76,17 @@ const COLUMNS = {
 /** An observation that arrived twice counts once. */
 const OBSERVATION = "dataset, workspace_id, observed_at, sensor_id, observation_id";
 
+function countedSql({ of, since = 0 }: Extract<AddressSet, { type: "counted" }>): string {
+  switch (of) {
+    case "observations":
+      return `uniqExact(${OBSERVATION})`;
+    case "sensors":
+      return "uniqExact(sensor_id)";
+    case "days":
+      return `uniqExactIf(toDate(observed_at, 'UTC'), observed_at >= fromUnixTimestamp64Milli(${since}, 'UTC'))`;
+  }
+}
+
 /** SQL: whether an observation of the group is as the condition asks for; of `counted`, whether their number is. */
 function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSensorsOnly }: SetContext): string {
   const between = (value: string, type: string, { first, last }: { first: number; last: number }) =>
@@ -113,6 +124,6 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, { bind, isOwnSe
     case "observed-before":
       return any(`observed_at < ${time(set.before)}`);
     case "counted":
-      return between(`uniqExact(${set.of === "observations" ? OBSERVATION : "sensor_id"})`, "UInt64", set);
+      return between(countedSql(set), "UInt64", set);
   }
 }

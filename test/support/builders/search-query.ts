@@ -115,6 +115,7 @@ function randomCondition(random: Random, words: QueryWords): string {
     case 6:
       return `asn:${randomRange(random, () => random.pick(["AS", ""]) + (one.asn ?? 64_500))}`;
     case 7:
+      if (random.int(0, 2) === 0) return `seen_on:${random.int(1, 3)}/${random.int(3, 30)}`;
       return `${random.pick(["metadata.sensor_hits", "metadata.sensor_count"])}:${randomRange(random, () => String(random.int(1, 30)))}`;
     case 8: {
       const field = random.pick([

@@ -49,6 +49,10 @@ function matches(query: Query, address: Address): boolean {
       return query.value;
     case "range":
       return numbersOf(query.field, address).some((number) => number >= query.first && number <= query.last);
+    case "seen-on": {
+      const days = address.seen.flatMap(({ at }) => (at < query.firstDay ? [] : Math.floor(at / 86_400_000)));
+      return new Set(days).size >= query.minDays;
+    }
     case "port-protocol":
       return address.seen.some(
         ({ port, transport }) =>

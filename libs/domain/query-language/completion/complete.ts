@@ -109,6 +109,7 @@ const MEANINGS: Readonly<Record<FieldKind["kind"], string>> = {
   address: "an address or a network",
   number: "a number, >1000 or [1 TO 1023]",
   time: "a day, 7d for the last seven days, <7d for before",
+  days: "on how many of the last days: 10/14",
   words: "words in it",
   value: "the whole value",
   boolean: "true or false",

@@ -39,6 +39,7 @@ export function readItems(
       const row = rowOf.get(address);
       return {
         ip,
+        isGone: noise === undefined,
         firstSeen: new Date(row?.firstSeen ?? asOf),
         lastSeen: new Date(noise?.lastSeen ?? asOf),
         classification: noise?.classification ?? "unknown",

@@ -41,19 +41,6 @@ export const newestAddresses = ({ sql }: CompiledSearch) => {
   });
 };
 
-/** The same search for those of its addresses that were seen on at least `minDays` of the UTC days since `firstDay`. */
-export function seenOnDays({ sql, params, sets }: CompiledSearch, firstDay: number, minDays: number): CompiledSearch {
-  const rows = `SELECT toUInt32(source_ip) AS ip FROM ${OBSERVATIONS}
-      WHERE ${inScopes(1)} AND observed_at >= fromUnixTimestamp64Milli({firstDay:Int64}, 'UTC')
-        AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
-      GROUP BY source_ip HAVING uniqExact(toDate(observed_at, 'UTC')) >= {minDays:UInt32}`;
-  return {
-    sql: `SELECT groupBitmapState(ip) AS matching, matching AS found FROM (${rows})`,
-    params: { ...params, firstDay, minDays },
-    sets,
-  };
-}
-
 const LATEST = "(observed_at, observation_id, received_at)";
 
 /**

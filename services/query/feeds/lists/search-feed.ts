@@ -1,20 +1,15 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import { type AskedDeps, compileAsked } from "../../search/asked.ts";
 import { paramsOf } from "../../search/queries.ts";
 import { readAttackers } from "../guard/attackers.ts";
 import type { FindGuard, GuardReason } from "../guard/guard.ts";
-import { feedAddresses, newestAddresses, seenOnDays } from "./queries.ts";
+import { feedAddresses, newestAddresses } from "./queries.ts";
 
 /** A feed as it is refreshed: a definition, or a ready-made one. */
-export type Feed = FeedDefinition & {
-  readonly isReadyMade: boolean;
-  /** Only addresses that were seen on this many of the last UTC days, the current one included. */
-  readonly seenOn?: { readonly minDays: number; readonly days: number };
-};
+export type Feed = FeedDefinition & { readonly isReadyMade: boolean };
 
 export type GuardedAddress = {
   readonly address: number;
@@ -44,14 +39,11 @@ export async function searchFeed(
   deps: Omit<AskedDeps, "authenticate">,
   signal: AbortSignal,
 ): Promise<FoundAddresses> {
-  const { query, seenOn, limit } = feed;
+  const { query, limit } = feed;
   const days = feed.days === 0 ? undefined : feed.days;
   const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, signal);
-  const compiled =
-    seenOn === undefined
-      ? asked.compiled
-      : seenOnDays(asked.compiled, firstDayOf(deps.now(), seenOn.days), seenOn.minDays);
-  const params = paramsOf({ ...asked, compiled });
+  const { compiled } = asked;
+  const params = paramsOf(asked);
   const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);
   const leaveOut = (found: Uint32Array, most?: number) => leaveOutGuarded(found, { guard, limit: most }, deps, signal);
   const count = rows.reduce((sum, row) => sum + row.count.reduce((all, one) => all + one, 0), 0);
@@ -70,8 +62,6 @@ export async function searchFeed(
     }
   }
 }
-
-const firstDayOf = (now: number, days: number) => (Math.floor(now / DAY_MS) - days + 1) * DAY_MS;
 
 function joined(arrays: readonly Uint32Array[]): Uint32Array {
   const [only, second] = arrays;

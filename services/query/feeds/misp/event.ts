@@ -61,8 +61,10 @@ function toAttribute(eventId: string, object: FeedObject) {
     to_ids: !object.isRevoked,
     timestamp: secondsOf(object.modifiedAt.getTime()),
     // PyMISP skips these when they are numbers.
-    first_seen: formatTimestamp(object.firstSeen.getTime()),
-    last_seen: formatTimestamp(object.lastSeen.getTime()),
+    ...(!object.isErased && {
+      first_seen: formatTimestamp(object.firstSeen.getTime()),
+      last_seen: formatTimestamp(object.lastSeen.getTime()),
+    }),
     comment: object.tags.join(" "),
     ...(object.isRevoked ? { deleted: true } : {}),
   };

@@ -1,5 +1,10 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readChangedObjects, readObjectsOf, type StoredObject } from "@noisefloor/clickhouse/feeds/objects.ts";
+import {
+  isErased,
+  readChangedObjects,
+  readObjectsOf,
+  type StoredObject,
+} from "@noisefloor/clickhouse/feeds/objects.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { AddressChanges } from "@noisefloor/domain/feeds/address-changes.ts";
 import type { FeedObject, FeedObjects } from "../feed-content.ts";
@@ -25,6 +30,7 @@ export function toFeedObject(stored: StoredObject, publicUrl: string): FeedObjec
     validUntil: new Date(stored.validUntil * 1_000),
     classification: stored.classification,
     tags: stored.tags,
+    isErased: isErased(stored),
     isRevoked: stored.isRevoked,
   };
 }

@@ -25,7 +25,6 @@ const BY_CLASSIFICATION: Readonly<
 
 /** The indicator of an address. It has no properties of its own, since strict parsers reject those. */
 export function toIndicator(object: FeedObject) {
-  const { type, confidence } = BY_CLASSIFICATION[object.classification];
   return {
     type: "indicator",
     spec_version: "2.1",
@@ -34,15 +33,23 @@ export function toIndicator(object: FeedObject) {
     created: object.createdAt.toISOString(),
     modified: object.modifiedAt.toISOString(),
     ...(object.isRevoked ? { revoked: true } : {}),
-    // A list may not be empty.
-    ...(object.tags.length === 0 ? {} : { labels: object.tags }),
-    confidence,
-    external_references: [{ source_name: "Noisefloor", url: object.link }],
     name: object.ip,
-    indicator_types: [type],
     pattern: indicatorPatternOf(object.ip),
     pattern_type: "stix",
-    valid_from: formatTimestamp(object.lastSeen.getTime()),
-    valid_until: formatTimestamp(object.validUntil.getTime()),
+    // An indicator has to have a valid_from.
+    ...(object.isErased ? { valid_from: object.modifiedAt.toISOString() } : factsOf(object)),
+  };
+}
+
+function factsOf({ classification, tags, link, lastSeen, validUntil }: FeedObject) {
+  const { type, confidence } = BY_CLASSIFICATION[classification];
+  return {
+    // A list may not be empty.
+    ...(tags.length === 0 ? {} : { labels: tags }),
+    confidence,
+    external_references: [{ source_name: "Noisefloor", url: link }],
+    indicator_types: [type],
+    valid_from: formatTimestamp(lastSeen.getTime()),
+    valid_until: formatTimestamp(validUntil.getTime()),
   };
 }

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   insertObjects,
+  isErased,
+  NOTHING_KNOWN,
   type ObjectIndex,
   readFirstCreated,
   readNewestVersion,
@@ -10,7 +12,7 @@ import {
   type StoredObject,
 } from "@noisefloor/clickhouse/feeds/objects.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { applyChanges, changesBetween, NO_CHANGES } from "@noisefloor/domain/feeds/address-changes.ts";
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
@@ -34,7 +36,6 @@ export type ObjectSyncDeps = {
  */
 export type SyncObjects = (feed: Pick<FeedDefinition, "id" | "ttlHours">) => Promise<FeedState | undefined>;
 
-const OBJECTS_PER_INSERT = 5_000;
 /** Of one insert, while other processes store versions of the same feed. */
 const MAX_ATTEMPTS = 10;
 const BACKOFF_MS = 10;
@@ -47,8 +48,8 @@ type Draft = Omit<StoredObject, "modifiedAt" | "createdAt"> & { readonly created
 /** Calls for the same feed at the same time share one run. */
 export function createObjectSync({ client, lists, readItems, now, stopping }: ObjectSyncDeps): SyncObjects {
   const running = new Map<string, Promise<FeedState | undefined>>();
-  /** For each feed the list whose objects are stored, and the hour in which they were looked through for sightings. */
-  const synced = new Map<string, { readonly revision: string; readonly hour: number }>();
+  /** For each feed the list whose objects are stored, their newest version, and the hour of the last look for sightings. */
+  const synced = new Map<string, { readonly revision: string; readonly newest: number; readonly hour: number }>();
 
   /**
    * Stores versions with a time that is newer than all that can be read, and of a later second than those of other
@@ -71,7 +72,7 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
       const modifiedAt = Math.max(now(), isOwn ? before.modifiedAt + 1 : nextSecond(before.modifiedAt));
       const objects = drafts.map((draft) => ({
         ...draft,
-        createdAt: draft.createdAt ?? created.get(draft.address) ?? modifiedAt,
+        createdAt: isErased(draft) ? modifiedAt : (draft.createdAt ?? created.get(draft.address) ?? modifiedAt),
         modifiedAt,
       }));
       await insertObjects(client, feedId, objects);
@@ -81,12 +82,16 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
     throw new Error(`other processes stored objects of the feed ${feedId} ${MAX_ATTEMPTS} times meanwhile`);
   };
 
-  const revoke = async (feedId: string, addresses: Uint32Array) => {
+  const revoke = async (feedId: string, addresses: Uint32Array, asOf: number) => {
     let last: number | undefined;
-    for (let start = 0; start < addresses.length; start += OBJECTS_PER_INSERT) {
-      const part = Array.from(addresses.subarray(start, start + OBJECTS_PER_INSERT));
-      const objects = await readObjectsOf(client, feedId, part);
-      const drafts = objects.map(({ modifiedAt: _, ...object }) => ({ ...object, isRevoked: true }));
+    for await (const items of readItems(addresses, asOf)) {
+      const isGone = new Map(items.map((item) => [ipv4ToNumber(item.ip), item.isGone]));
+      const objects = await readObjectsOf(client, feedId, [...isGone.keys()]);
+      const drafts = objects.map(({ modifiedAt: _, ...object }) => ({
+        ...object,
+        ...(isGone.get(object.address) && NOTHING_KNOWN),
+        isRevoked: true,
+      }));
       last = await store(feedId, drafts, last);
     }
     return last;
@@ -96,21 +101,27 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
     const hour = Math.floor(now() / HOUR_MS);
     const last = synced.get(feedId);
     const known = await lists.sync(feedId);
-    if (known !== undefined && last?.revision === known.head.revision && last.hour === hour) return known;
+    const { modifiedAt: newest } = await readNewestVersion(client, feedId);
+    const isSame = last?.revision === known?.head.revision && last?.newest === newest && last.hour === hour;
+    if (known !== undefined && isSame) return known;
     // The list after the objects, so that it is not older than one from which another process made them.
     const index = await readObjectIndex(client, feedId);
     const list = await lists.sync(feedId);
     if (list === undefined) return undefined;
     const live = index.addresses.filter((_, position) => index.isRevoked[position] === 0);
     const { added, removed } = changesBetween(live, list.addresses);
-    let stored = await revoke(feedId, removed);
+    let stored = await revoke(feedId, removed, list.revisedAt);
     const isDue = last?.hour !== hour;
+    // A removal erases what a feed may still list by other observations.
+    const erased = index.addresses.filter((_, at) => index.lastSeen[at] === 0 && index.isRevoked[at] === 0);
+    const { added: restored } = changesBetween(removed, erased);
+    const asked = isDue ? list.addresses : applyChanges(added, [{ ...NO_CHANGES, added: restored }]);
     const needsVersion = versionRule(index, hour);
-    for await (const items of readItems(isDue ? list.addresses : added, list.revisedAt)) {
+    for await (const items of readItems(asked, list.revisedAt)) {
       const drafts = items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : []));
       stored = await store(feedId, drafts, stored);
     }
-    synced.set(feedId, { revision: list.head.revision, hour });
+    synced.set(feedId, { revision: list.head.revision, newest: stored ?? newest, hour });
     return list;
   };
 
@@ -123,27 +134,31 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
   };
 }
 
-/** An address gets a version when it enters the feed, and later at most one an hour, when it was seen again. */
+/**
+ * An address gets a version when it enters the feed, when none of its observations is stored any more or one is again,
+ * and otherwise at most one an hour, when it was seen again.
+ */
 function versionRule(index: ObjectIndex, hour: number): (item: FeedItem) => boolean {
   const positions = new Map(Array.from(index.addresses, (address, position) => [address, position]));
-  return ({ ip, lastSeen }) => {
+  return ({ ip, isGone = false, lastSeen }) => {
     const position = positions.get(ipv4ToNumber(ip));
     if (position === undefined || index.isRevoked[position] !== 0) return true;
+    if (isGone !== (index.lastSeen[position] === 0)) return true;
     const isSeenAgain = Math.floor(lastSeen.getTime() / 1_000) > (index.lastSeen[position] ?? 0);
     return isSeenAgain && hour > (index.modifiedHours[position] ?? 0);
   };
 }
 
-function toDraft({ ip, firstSeen, lastSeen, classification, tags }: FeedItem, ttlHours: number): Draft {
+function toDraft({ ip, isGone, firstSeen, lastSeen, classification, tags }: FeedItem, ttlHours: number): Draft {
+  const object = { id: indicatorUuidOf(ip), address: ipv4ToNumber(ip), isRevoked: false };
+  if (isGone) return { ...object, ...NOTHING_KNOWN };
   const seconds = Math.floor(lastSeen.getTime() / 1_000);
   return {
-    id: indicatorUuidOf(ip),
-    address: ipv4ToNumber(ip),
+    ...object,
     firstSeen: Math.floor(firstSeen.getTime() / 1_000),
     lastSeen: seconds,
     validUntil: seconds + ttlHours * 3_600,
     classification,
     tags: [...tags],
-    isRevoked: false,
   };
 }
