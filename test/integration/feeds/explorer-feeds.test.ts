@@ -1,4 +1,5 @@
 import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
+import { FORMS } from "@noisefloor/query/feeds/forms/forms.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type ExplorerWindow, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
 import { CROWD, type ExplorerWorld, NOISE, openExplorerWorld } from "../../support/browser/explorer-world.ts";
@@ -56,6 +57,27 @@ test("a search becomes a feed, which is shown, changed and deleted, and a wrong 
   await page.getByRole("heading", { name: "A new feed" }).waitFor();
   await settled();
   expect(await page.locator("[data-feed=scanners]").count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("a feed's page shows its first addresses, saves each of its forms, and links the search that finds what it lists", async () => {
+  const { page, settled, faults } = await open("/tags/scanner", shown.key, { width: 390, height: 900 });
+  await page.getByRole("link", { name: "Its feed" }).click();
+  await settled();
+  const listed = Number((await page.locator("[data-count]").textContent())?.replace(/\D/g, ""));
+  expect(listed).toBeGreaterThan(CROWD - 1);
+  expect(await page.locator("[data-first-addresses] tbody tr").count()).toBe(20);
+  for (const form of FORMS.map(({ name }) => name)) {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator(`[data-form="${form}"]`).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe(`tag-scanner.${form}`);
+  }
+  expect(await page.locator("[data-form]").count()).toBe(FORMS.length);
+  await page.locator(".facts").getByRole("link").click();
+  await settled();
+  expect(await page.locator("[data-matches]").textContent()).toContain(count(listed));
   expect(faults).toEqual([]);
 });
 

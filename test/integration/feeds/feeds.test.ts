@@ -260,3 +260,24 @@ test("a disabled feed is gone until it is enabled again", async () => {
   await put("off", { query: "tags:mirai" });
   expect((await ask("/v3/feeds/off.txt")).body).toBe("45.0.0.1\n45.0.0.2\n");
 });
+
+test("a search by the query of a feed finds what the feed lists, and what its guard holds back", async () => {
+  const seenOn = (ip: string, days: number) =>
+    Array.from({ length: days }, (_, day) => observation(ip, now - day * DAY, { tags: ["mirai"] }));
+  await world.store([...seenOn("45.3.0.1", 10), ...seenOn("45.3.0.2", 9), ...seenOn("45.3.0.3", 14)]);
+  now += 120_000;
+  for (const name of ["persistent", "recent", "tag-mirai", "tag-crawler"]) {
+    const { query, days } = (await ask(`/v3/feeds/${name}`)).json();
+    const listed: string[] = (await ask(`/v3/feeds/${name}.txt`)).body.trim().split("\n");
+    const { addresses } = (await ask(`/v3/feeds/${name}/guarded`)).json();
+    const search = new URLSearchParams({ query, ...(days > 0 && { days: String(days) }) });
+    const { ips } = (await ask(`/v3/gnql/ips?${search}`)).json();
+    expect(ips.toSorted(), name).toEqual([...listed, ...addresses.map(({ ip }: { ip: string }) => ip)].sort());
+    const first = (await ask(`/v3/feeds/${name}/addresses?limit=1`)).json();
+    expect([first.count, first.addresses.map(({ ip }: { ip: string }) => ip)]).toEqual([
+      listed.length,
+      listed.slice(0, 1),
+    ]);
+  }
+  expect((await ask("/v3/feeds/persistent.txt")).body).toBe("45.3.0.1\n45.3.0.3\n");
+});

@@ -43,6 +43,7 @@ export const FEED_TEXTS = {
   token: fc.constantFrom("", "unknown"),
   table: fc.constantFrom("noisefloor", "own"),
   set: fc.constantFrom("scanners", "own"),
+  "getFeedAddresses.name": read,
   "getFeedHistory.name": read,
   "getFeedGuarded.name": read,
   "putFeed.name": fc.constantFrom("made", "made-too", READ),

@@ -15,6 +15,13 @@ export async function ask<Answer>(question: Question<Answer>, key: string, signa
   }
 }
 
+/** An answer that is no JSON. @throws ApiFailure */
+export async function askFile(url: string, key: string, signal: AbortSignal): Promise<Blob> {
+  const response = await send({ url }, key, signal);
+  if (!response.ok) throw new ApiFailure(response.status, messageIn(await response.json().catch(() => undefined)));
+  return response.blob();
+}
+
 const NO_CONTENT = 204;
 
 async function send({ method, url, body }: Question<unknown>, key: string, signal: AbortSignal): Promise<Response> {

@@ -1,5 +1,6 @@
 import type {
   Feed,
+  FeedAddresses,
   FeedChanges,
   FeedHistory,
   FeedList,
@@ -30,6 +31,12 @@ export const deleteFeed = (name: string) => remove(path(name));
 export const changesOf = (name: string, cursor: string): Question<FeedChanges> => ({
   url: `${path(name)}.json?${new URLSearchParams({ since: cursor })}`,
 });
+
+/** The first addresses that a feed lists. */
+export const addressesOf = (name: string, limit: number): Question<FeedAddresses> => ({
+  url: `${path(name)}/addresses?${new URLSearchParams({ limit: String(limit) })}`,
+});
+export const formPath = (name: string, form: string) => `${path(name)}.${form}`;
 
 /** The lists that a feed had, the newest first. */
 export const historyOf = (name: string): Question<FeedHistory> => ({ url: `${path(name)}/history` });

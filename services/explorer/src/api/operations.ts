@@ -8,6 +8,7 @@ import type { getFeedGuarded } from "@noisefloor/query/feeds/guard/feed-guarded.
 import type { getGuardedAttackers } from "@noisefloor/query/feeds/guard/guarded-attackers.ts";
 import type { getGuard } from "@noisefloor/query/feeds/guard/route.ts";
 import type { getFeed, listFeeds } from "@noisefloor/query/feeds/routes/definitions.ts";
+import type { getFeedAddresses } from "@noisefloor/query/feeds/routes/first-addresses.ts";
 import type { getFeedHistory } from "@noisefloor/query/feeds/routes/history.ts";
 import type { createFeedToken, listFeedTokens } from "@noisefloor/query/feeds/routes/tokens.ts";
 import type { getNetwork } from "@noisefloor/query/network/operation.ts";
@@ -82,6 +83,7 @@ export type Plans = AnswerOf<typeof getPlans>;
 
 export type FeedList = AnswerOf<typeof listFeeds>;
 export type Feed = AnswerOf<typeof getFeed>;
+export type FeedAddresses = AnswerOf<typeof getFeedAddresses>;
 export type FeedHistory = AnswerOf<typeof getFeedHistory>;
 export type HeldBack = AnswerOf<typeof getFeedGuarded>;
 export type GuardedAttackers = AnswerOf<typeof getGuardedAttackers>;

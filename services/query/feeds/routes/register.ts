@@ -10,6 +10,7 @@ import { createObjectSync } from "../objects/sync-objects.ts";
 import { registerTaxii } from "../taxii/route.ts";
 import { DEFINITION_OPERATIONS, registerDefinitions } from "./definitions.ts";
 import type { FeedRouteDeps } from "./deps.ts";
+import { getFeedAddresses, registerFeedAddresses } from "./first-addresses.ts";
 import { getFeedHistory, registerFeedHistory } from "./history.ts";
 import { getIprepCategories, registerIprepCategories } from "./iprep-categories.ts";
 import { getFeedList, registerFeedList } from "./list.ts";
@@ -20,6 +21,7 @@ export const FEED_OPERATIONS = [
   ...DEFINITION_OPERATIONS,
   getIprepCategories,
   getFeedList,
+  getFeedAddresses,
   getFeedHistory,
   getFeedGuarded,
   ...TOKEN_OPERATIONS,
@@ -46,6 +48,7 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerDefinitions(app, deps);
   registerIprepCategories(app, deps);
   registerFeedList(app, deps);
+  registerFeedAddresses(app, deps);
   registerFeedHistory(app, deps);
   registerFeedGuarded(app, deps);
   registerFeedTokens(app, deps);

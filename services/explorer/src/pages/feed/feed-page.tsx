@@ -14,6 +14,8 @@ import { Hostile, Prose } from "../../text/hostile.tsx";
 import { FeedForm } from "../feeds/feed-form.tsx";
 import { NeedsKey } from "../feeds/feeds-page.tsx";
 import { Changes } from "./changes.tsx";
+import { FirstAddresses } from "./first-addresses.tsx";
+import { Forms } from "./forms.tsx";
 import { HeldBackAddresses } from "./held-back.tsx";
 import { History } from "./history.tsx";
 import { Recipes } from "./recipes.tsx";
@@ -42,6 +44,8 @@ function NamedFeed({ name }: { readonly name: string }) {
       {(data) => (
         <>
           <Size feed={data} />
+          {data.enabled ? <FirstAddresses key={data.cursor} name={data.name} /> : null}
+          {data.enabled ? <Forms name={data.name} /> : null}
           {data.enabled ? <Changes feed={data} /> : null}
           <History name={data.name} />
           {data.enabled && data.guarded > 0 ? <HeldBackAddresses name={data.name} /> : null}
@@ -85,6 +89,7 @@ function Size({ feed }: { readonly feed: Feed }) {
                 <Hostile text={query} />
               </code>
             </a>
+            {guard && guarded > 0 ? <span class="faint hint"> It finds those that are held back, too.</span> : null}
           </dd>
         </div>
       </dl>

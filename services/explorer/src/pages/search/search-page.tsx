@@ -4,7 +4,7 @@ import { validationOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
 import { searchPath } from "../../routing/paths.ts";
-import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { useParameters } from "../../routing/use-parameters.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
@@ -17,13 +17,19 @@ import { QueryErrors } from "./query-errors.tsx";
 import { QueryStats } from "./query-stats.tsx";
 
 const DAYS = ["", "1", "7", "30", "90"] as const;
-const OPTIONS = DAYS.map((days) => [days, days === "" ? "all that is stored" : plural(Number(days), "day")] as const);
+const ANY_DAYS = /^(?:[1-9]|[1-8]\d|90)$/;
+
+/** @param days also those of a link that a user cannot choose. */
+const optionsWith = (days: string) =>
+  [...new Set([...DAYS, days])].map(
+    (one) => [one, one === "" ? "all that is stored" : plural(Number(one), "day")] as const,
+  );
 
 /** `/search`: which addresses match a query, how many, and what they have in common. */
 export function SearchPage() {
   const { values, set } = useParameters({ query: "", days: "" });
   const { query } = values;
-  const days = oneOf(DAYS, values.days, "");
+  const days = ANY_DAYS.test(values.days) ? values.days : "";
   usePageTitle(query === "" ? "Search" : query);
   return (
     <>
@@ -33,7 +39,7 @@ export function SearchPage() {
         <Choice
           label="Observations of"
           name="days"
-          options={OPTIONS}
+          options={optionsWith(days)}
           value={days}
           onChoose={(chosen) => set({ days: chosen })}
         />

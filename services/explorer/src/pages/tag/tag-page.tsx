@@ -1,8 +1,9 @@
+import { TAG_FEED_PREFIX } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { useRoute } from "preact-iso";
 import type { Tag } from "../../api/operations.ts";
 import { tagBySlug } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { comparePath, pagePath, tagPath } from "../../routing/paths.ts";
+import { comparePath, feedPath, pagePath, tagPath } from "../../routing/paths.ts";
 import { Cves } from "../../search/cves.tsx";
 import { conditionOn, SearchLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
@@ -50,7 +51,8 @@ function Details({ tag }: { readonly tag: Tag }) {
         <Badge verdict={tag.intention} isLarge /> <Hostile text={tag.category} />
         {tag.recommend_block ? ", blocking its addresses is recommended" : ""} ·{" "}
         <SearchLink field="tags" value={tag.slug} /> ·{" "}
-        <a href={comparePath(conditionOn("tags", tag.slug))}>Compare over time</a>
+        <a href={comparePath(conditionOn("tags", tag.slug))}>Compare over time</a> ·{" "}
+        <a href={feedPath(`${TAG_FEED_PREFIX}${tag.slug}`)}>Its feed</a>
       </p>
       <Activity tag={tag} />
       <Meaning tag={tag} />
