@@ -74,16 +74,20 @@ export function wholeNumber(
 
 /** A boolean: `true`, `false`, `1` or `0`, and whatever other spellings a client is known to send. */
 export function boolean(
-  about: Described & { readonly alsoTrue?: readonly string[]; readonly alsoFalse?: readonly string[] },
+  about: Described & {
+    readonly alsoTrue?: readonly string[];
+    readonly alsoFalse?: readonly string[];
+    readonly fallback?: boolean;
+  },
 ): Parameter<boolean> {
-  const { name, description, alsoTrue = [], alsoFalse = [] } = about;
+  const { name, description, alsoTrue = [], alsoFalse = [], fallback = false } = about;
   return {
     name,
     description,
     takes: "true, false, 1 or 0",
     schema: z
       .stringbool({ truthy: ["true", "1", ...alsoTrue], falsy: ["false", "0", ...alsoFalse], case: "sensitive" })
-      .default(false),
+      .default(fallback),
     describedBy: "output",
     example: "true",
   };

@@ -14,13 +14,22 @@ type ChangesOptions = {
   readonly changesSince: (revision: string) => Promise<AddressChanges | undefined>;
 };
 
+/** Addresses in ascending order, none of which is in two of the lists. */
 export type DecisionChanges = {
-  /** Addresses, each in one of the arrays, as in the next. */
-  readonly started: readonly Uint32Array[];
-  /** Read before {@link started}: prolonged decisions are in both. */
-  readonly ended: readonly Uint32Array[];
+  readonly started: Uint32Array;
+  readonly ended: Uint32Array;
+  /** Decisions that go on, and have to be prolonged now. */
+  readonly prolonged: Uint32Array;
   readonly hasChanged: boolean;
 };
+
+/** What a bouncer is told that has nothing yet. */
+export const startedAll = (addresses: Uint32Array, ended: Uint32Array = new Uint32Array()): DecisionChanges => ({
+  started: addresses,
+  ended,
+  prolonged: new Uint32Array(),
+  hasChanged: true,
+});
 
 /**
  * What changed for a bouncer since its last answer: all of the list, when it had none or too long ago. After answers
@@ -35,7 +44,7 @@ export async function changesFor(
   const all = [sinceLast, ...sinceUnsure].filter((changes) => changes !== undefined);
   const removed = unite(all.map((changes) => changes.removed));
   if (last === undefined || sinceLast === undefined) {
-    return { started: [addresses], ended: [removed], hasChanged: true };
+    return startedAll(addresses, removed);
   }
   const to = turnAt(answeredAt, feed.ttlHours);
   const after = turnAt(last.answeredAt, feed.ttlHours);
@@ -43,13 +52,16 @@ export async function changesFor(
   const isAdded = new Set(added);
   const prolonged = dueAddresses(addresses, { after, to }).filter((address) => !isAdded.has(address));
   return {
-    started: [added, prolonged],
-    ended: [removed, prolonged],
+    started: added,
+    ended: removed,
+    prolonged,
     hasChanged: last.revision !== revision || after !== to || unsure.length > 0,
   };
 }
 
-/** Each address once. */
+/** Each address once, in ascending order. */
 function unite([first = new Uint32Array(), ...others]: readonly Uint32Array[]): Uint32Array {
-  return others.length === 0 ? first : Uint32Array.from(new Set([first, ...others].flatMap((each) => [...each])));
+  return others.length === 0
+    ? first
+    : Uint32Array.from(new Set([first, ...others].flatMap((each) => [...each]))).sort();
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dueAddresses, toDecision, turnAt, wantsFeed } from "./decisions.ts";
+import { dueAddresses, ORIGINS, originAt, toDecision, turnAt } from "./decisions.ts";
 
 test("a decision bans one address, for hours as Go writes them", () => {
   expect(toDecision(0xc6336407, { name: "recent", ttlHours: 24 })).toEqual({
@@ -37,23 +37,17 @@ test("no answer prolongs many addresses when a bouncer asks often", () => {
   expect(dueAddresses(addresses, { after: 5, to: 5 }).length).toBe(0);
 });
 
-test("filters choose all decisions of a feed, or none", () => {
-  const none = {
-    scopes: undefined,
-    origins: undefined,
-    scenariosContaining: undefined,
-    scenariosNotContaining: undefined,
-  };
-  const cases = [
-    [none, true],
-    [{ ...none, scopes: "ip,range" }, true],
-    [{ ...none, scopes: "country" }, false],
-    [{ ...none, origins: "cscli, noisefloor" }, true],
-    [{ ...none, origins: "capi" }, false],
-    [{ ...none, scenariosContaining: "ssh,recent" }, true],
-    [{ ...none, scenariosContaining: "ssh" }, false],
-    [{ ...none, scenariosNotContaining: "rec" }, false],
-    [{ ...none, scenariosNotContaining: "ssh" }, true],
-  ] as const;
-  for (const [filter, wanted] of cases) expect(wantsFeed("recent", filter), JSON.stringify(filter)).toBe(wanted);
+test("each turn of an address has another origin, which comes again after more than a decision's duration", () => {
+  const [address, ttlHours] = [0xc6336407, 24];
+  const turns = turnAt(5 * 86_400_000, ttlHours);
+  const due = Array.from({ length: turns }, (_, turn) => turn + 1).filter(
+    (turn) => dueAddresses(Uint32Array.of(address), { after: turn - 1, to: turn }).length > 0,
+  );
+  expect(due.length).toBeGreaterThan(2 * ORIGINS.length);
+  due.forEach((turn, index) => {
+    expect(originAt(address, turn)).toBe(ORIGINS[(ORIGINS.indexOf(originAt(address, due[0] ?? 0)) + index) % 6]);
+    // An answer that is late belongs to the last turn.
+    expect(originAt(address, turn + 10)).toBe(originAt(address, turn));
+  });
+  expect((due[ORIGINS.length - 1] ?? 0) - (due[0] ?? 0)).toBeGreaterThan(turnAt(ttlHours * 3_600_000, ttlHours));
 });

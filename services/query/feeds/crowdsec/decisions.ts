@@ -2,55 +2,48 @@ import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { Feed } from "../lists/search-feed.ts";
 
-const ORIGIN = "noisefloor";
-const SCOPE = "Ip";
+/**
+ * The first one, and those that prolong it in turn for bouncers which ignore a decision of an origin that they have, also
+ * when it has ended: six turns of a quarter of the duration are longer than what they keep.
+ */
+export const ORIGINS = [
+  "noisefloor",
+  "noisefloor-2",
+  "noisefloor-3",
+  "noisefloor-4",
+  "noisefloor-5",
+  "noisefloor-6",
+] as const;
+export type Origin = (typeof ORIGINS)[number];
+export const SCOPE = "Ip";
+export const TYPE = "ban";
 
 export type Decision = {
   readonly id: number;
-  readonly origin: typeof ORIGIN;
+  readonly origin: Origin;
   readonly scenario: string;
   readonly scope: typeof SCOPE;
-  readonly type: "ban";
+  readonly type: typeof TYPE;
   readonly value: string;
   readonly duration: string;
 };
 
 /** A decision of CrowdSec about one address. Bouncers read a range as its first address, so there are none. */
-export function toDecision(address: number, { name, ttlHours }: Pick<Feed, "name" | "ttlHours">): Decision {
+export function toDecision(
+  address: number,
+  { name, ttlHours }: Pick<Feed, "name" | "ttlHours">,
+  origin: Origin = ORIGINS[0],
+): Decision {
   return {
     id: address,
-    origin: ORIGIN,
+    origin,
     scenario: name,
     scope: SCOPE,
-    type: "ban",
+    type: TYPE,
     value: numberToIpv4(address),
     // Go's durations have no days: bouncers read "1d" as four hours.
     duration: `${ttlHours}h0m0s`,
   };
-}
-
-/** Which decisions a bouncer wants, as lists with commas; undefined where it does not say. */
-export type DecisionFilter = {
-  readonly scopes: string | undefined;
-  readonly origins: string | undefined;
-  readonly scenariosContaining: string | undefined;
-  readonly scenariosNotContaining: string | undefined;
-};
-
-const listOf = (text: string) => text.split(",").map((part) => part.trim().toLowerCase());
-
-/** Whether a bouncer wants the decisions of a feed, all of which are alike. */
-export function wantsFeed(name: string, filter: DecisionFilter): boolean {
-  const { scopes, origins, scenariosContaining, scenariosNotContaining } = filter;
-  const isAmong = (value: string, text: string | undefined) =>
-    text === undefined || listOf(text).includes(value.toLowerCase());
-  const contains = (text: string) => listOf(text).some((part) => part !== "" && name.includes(part));
-  return (
-    isAmong(SCOPE, scopes) &&
-    isAmong(ORIGIN, origins) &&
-    (scenariosContaining === undefined || contains(scenariosContaining)) &&
-    (scenariosNotContaining === undefined || !contains(scenariosNotContaining))
-  );
 }
 
 /** Parts of the addresses that are prolonged at different times, so that no answer has all of them. */
@@ -63,6 +56,11 @@ const turnMs = (ttlHours: number) => (ttlHours * HOUR_MS) / 4 / SLOTS;
 
 /** The number of the turn at a time, in milliseconds since 1970 UTC. */
 export const turnAt = (time: number, ttlHours: number): number => Math.floor(time / turnMs(ttlHours));
+
+/** The origin with which an address is prolonged in its last turn up to one. */
+export function originAt(address: number, turn: number): Origin {
+  return ORIGINS[Math.floor((turn - slotOf(address)) / SLOTS) % ORIGINS.length] ?? ORIGINS[0];
+}
 
 /** The addresses whose turn came between two answers: their decisions have to be prolonged. */
 export function dueAddresses(addresses: Uint32Array, turns: { readonly after: number; readonly to: number }) {

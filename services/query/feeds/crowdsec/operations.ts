@@ -1,15 +1,17 @@
+import { MAX_FEED_ADDRESSES } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { errorResponse, messageSchema } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
-import { boolean, type Parameter, text } from "@noisefloor/http/requests/parameters.ts";
+import { boolean, type Parameter, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ip } from "../../wire.ts";
+import { ORIGINS } from "./decisions.ts";
 
 const CROWDSEC = { group: "CrowdSec", pathParameters: {} } as const;
 
 const decisionSchema = z
   .strictObject({
     id: z.int().describe("The same for the same address."),
-    origin: z.literal("noisefloor"),
+    origin: z.enum(ORIGINS).describe("Others than `noisefloor` prolong decisions of Node's and PHP's bouncers."),
     scenario: z.string().describe("The feed's name."),
     scope: z.literal("Ip"),
     type: z.literal("ban"),
@@ -38,24 +40,63 @@ export const STARTUP = boolean({
   alsoTrue: ["True"],
   alsoFalse: ["False"],
 });
-export const SCOPES = text({ name: "scopes", description: "A list with commas; decisions have `ip`.", example: "ip" });
-export const ORIGINS = text({
-  name: "origins",
-  description: "A list with commas; decisions have `noisefloor`.",
-  example: "noisefloor",
+
+/** A parameter that narrows an answer: an empty one chooses nothing, where it would otherwise choose everything. */
+const narrowing = (name: string, example: string, description: string): Parameter<string | undefined> => ({
+  ...text({ name, description, example }),
+  schema: z.string().optional(),
 });
-export const SCENARIOS_CONTAINING = text({
-  name: "scenarios_containing",
-  description: "A list with commas: the feed's name has one of these in it, or no decision is answered.",
-  example: "recent",
+
+/** Which decisions an answer has. */
+export const FILTERS = {
+  ip: narrowing("ip", "192.175.48.6", "Decisions about this address alone; IPv4 also as `::ffff:192.175.48.6`."),
+  range: narrowing("range", "192.175.48.0/24", "A network: decisions about all of it, or those that `contains` says."),
+  contains: boolean({
+    name: "contains",
+    description: "With `false`, the decisions within `range`; by default those that contain all of it.",
+    fallback: true,
+  }),
+  value: narrowing("value", "192.175.48.6", "Decisions with this value."),
+  type: narrowing("type", "ban", "Decisions have `ban`."),
+  scope: narrowing("scope", "ip", "Decisions have `ip`."),
+  scopes: narrowing("scopes", "ip,range", "A list with commas; decisions have `ip`."),
+  origins: narrowing("origins", "noisefloor", "A list with commas; decisions have `noisefloor`."),
+  scenariosContaining: text({
+    name: "scenarios_containing",
+    description: "A list with commas: the feed's name has one of these in it, or no decision is answered.",
+    example: "recent",
+  }),
+  scenariosNotContaining: text({
+    name: "scenarios_not_containing",
+    description: "A list with commas: the feed's name has none of these in it, or no decision is answered.",
+    example: "tag-",
+  }),
+} as const;
+
+/** What CrowdSec's clients send that chooses nothing here: no decision is simulated, double, or of another's list. */
+const WITHOUT_EFFECT = ["simulated", "dedup", "community_pull", "additional_pull"].map((name) =>
+  text({ name, description: "Has no effect.", example: "false" }),
+);
+const PARAMETERS: readonly Parameter<unknown>[] = [...Object.values(FILTERS), ...WITHOUT_EFFECT];
+
+export const LIMIT = wholeNumber({
+  name: "limit",
+  description: "How many decisions to answer with, in order of their addresses.",
+  min: 1,
+  max: MAX_FEED_ADDRESSES,
+  fallback: MAX_FEED_ADDRESSES,
 });
-export const SCENARIOS_NOT_CONTAINING = text({
-  name: "scenarios_not_containing",
-  description: "A list with commas: the feed's name has none of these in it, or no decision is answered.",
-  example: "tag-",
+export const OFFSET = wholeNumber({
+  name: "offset",
+  description: "How many decisions to leave out before.",
+  min: 0,
+  max: MAX_FEED_ADDRESSES,
+  fallback: 0,
 });
-export const IP = text({ name: "ip", description: "Decisions about this address alone.", example: "192.175.48.6" });
-const FILTERS: readonly Parameter<unknown>[] = [SCOPES, ORIGINS, SCENARIOS_CONTAINING, SCENARIOS_NOT_CONTAINING];
+const UNKNOWN_PARAMETER = errorResponse(
+  "A parameter that is not known, which might have narrowed the answer, or `ip` or `range` without an address.",
+  "Unknown parameter: scenario",
+);
 
 /** `GET /v1/decisions/stream`: what bouncers poll. */
 export const streamDecisions = defineOperation({
@@ -64,8 +105,8 @@ export const streamDecisions = defineOperation({
   method: "GET",
   path: "/v1/decisions/stream",
   summary: "The feed of a token as CrowdSec's bouncers read it: the whole list, then what changed",
-  description: `${AUTHENTICATED} With \`startup=false\`, what changed since this token's last answer that was sent whole. A decision that is prolonged stands in \`deleted\` and \`new\` of one answer.`,
-  queryParameters: [STARTUP, ...FILTERS],
+  description: `${AUTHENTICATED} With \`startup=false\`, what changed since this token's last answer that was sent whole. A decision that goes on is prolonged by a new one: of another origin for Node's bouncer and PHP's, and named in \`deleted\` too for the firewall bouncer, by \`User-Agent\`. \`HEAD\` is no answer.`,
+  queryParameters: [STARTUP, ...PARAMETERS],
   success: {
     status: 200,
     description: "Decisions that begin and that end.",
@@ -74,7 +115,7 @@ export const streamDecisions = defineOperation({
       .meta({ id: "DecisionsStream" }),
     example: { new: [EXAMPLE_DECISION], deleted: [] },
   },
-  errorResponses: { 403: FORBIDDEN, 410: DISABLED, 503: NOT_PREPARED },
+  errorResponses: { 400: UNKNOWN_PARAMETER, 403: FORBIDDEN, 410: DISABLED, 503: NOT_PREPARED },
 });
 
 /** `GET /v1/decisions`: what bouncers ask that look each address up. */
@@ -85,19 +126,14 @@ export const listDecisions = defineOperation({
   path: "/v1/decisions",
   summary: "The decisions about an address, or all of a token's feed",
   description: AUTHENTICATED,
-  queryParameters: [IP, ...FILTERS],
+  queryParameters: [...PARAMETERS, LIMIT, OFFSET],
   success: {
     status: 200,
     description: "The decisions; `null` when there are none, as CrowdSec answers.",
     schema: z.array(decisionSchema).nullable(),
     example: [EXAMPLE_DECISION],
   },
-  errorResponses: {
-    400: errorResponse("`ip` is no address.", "Invalid parameter: ip takes an address"),
-    403: FORBIDDEN,
-    410: DISABLED,
-    503: NOT_PREPARED,
-  },
+  errorResponses: { 400: UNKNOWN_PARAMETER, 403: FORBIDDEN, 410: DISABLED, 503: NOT_PREPARED },
 });
 
 /** `POST /v1/usage-metrics`: bouncers report what they did, and log an error when nobody takes the report. */

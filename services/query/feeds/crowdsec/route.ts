@@ -1,7 +1,4 @@
-import { isIPv6 } from "node:net";
 import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
-import { ipv4ToNumber, isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -12,19 +9,11 @@ import type { FeedRouteDeps } from "../routes/deps.ts";
 import { preparedState } from "../routes/prepared-state.ts";
 import { readToken, type TokenUse } from "../routes/readers.ts";
 import { feedOfToken } from "../token-feed.ts";
-import { changesFor } from "./changes.ts";
-import { type Decision, toDecision, wantsFeed } from "./decisions.ts";
-import {
-  IP,
-  listDecisions,
-  ORIGINS,
-  postUsageMetrics,
-  SCENARIOS_CONTAINING,
-  SCENARIOS_NOT_CONTAINING,
-  SCOPES,
-  STARTUP,
-  streamDecisions,
-} from "./operations.ts";
+import { decisionsOf, toAnswer } from "./answer.ts";
+import { changesFor, type DecisionChanges, startedAll } from "./changes.ts";
+import { turnAt } from "./decisions.ts";
+import { type DecisionFilter, isEverything, narrow, readFilter } from "./filter.ts";
+import { FILTERS, LIMIT, listDecisions, OFFSET, postUsageMetrics, STARTUP, streamDecisions } from "./operations.ts";
 import { openStreamPositions } from "./positions.ts";
 
 /** A feed as the bouncer with a token sees it. */
@@ -48,12 +37,13 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
   registerOperation(app, streamDecisions, async (request, reply, { signal }, { toJsonArray }) => {
     const { token, feed } = feedOfBouncer(request);
     const state = await preparedState(feed, "addresses", reply, deps, signal);
+    const filter = readFilter(knownParameters(request), feed.name);
     const isStartup = readParameter(request.query, STARTUP);
     const told = await positions.read(token.id);
     // The store keeps the position with the latest time, also after the clock was set back.
     const answeredAt = Math.max(now(), (told.last?.answeredAt ?? 0) + 1);
-    const { started, ended, hasChanged } = isStartup
-      ? { started: [state.addresses], ended: [], hasChanged: true }
+    const changes = isStartup
+      ? startedAll(state.addresses)
       : await changesFor(told, {
           feed,
           addresses: state.addresses,
@@ -61,8 +51,8 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
           answeredAt,
           changesSince: (revision) => feeds.lists.changesSince(state, revision),
         });
-    if (!wantsFeed(feed.name, filterOf(request.query))) return { new: [], deleted: [] };
-    if (hasChanged) {
+    // A health check, or a question about some addresses, does not take what the bouncer has not been told.
+    if (changes.hasChanged && request.method !== "HEAD" && isEverything(filter)) {
       const position = { revision: state.head.revision, answeredAt };
       positions.offer(token.id, position.revision);
       // Not before the answer was sent whole: a bouncer that was cut off gets the same again.
@@ -70,19 +60,22 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
         if (reply.raw.statusCode === 200) positions.confirm(token.id, position);
       });
     }
-    return { new: await toJsonArray(decisionsOf(started, feed)), deleted: await toJsonArray(decisionsOf(ended, feed)) };
+    const { started, ended } = toAnswer(narrowChanges(changes, filter), {
+      feed,
+      turn: turnAt(answeredAt, feed.ttlHours),
+      userAgent: request.headers["user-agent"],
+    });
+    return { new: await toJsonArray(started), deleted: await toJsonArray(ended) };
   });
 
   registerOperation(app, listDecisions, async (request, reply, { signal }, { toJsonArray }) => {
-    const ip = readParameter(request.query, IP);
-    const { feed } = feedOfBouncer(request, ip === undefined ? "list" : "lookup");
-    if (ip !== undefined && !isIpv4(ip) && !isIPv6(ip)) {
-      throw new HttpError(400, "Invalid parameter: ip takes an address");
-    }
+    const isLookup = readParameter(request.query, FILTERS.ip) !== undefined;
+    const { feed } = feedOfBouncer(request, isLookup ? "lookup" : "list");
+    const filter = readFilter(knownParameters(request), feed.name);
+    const [limit, offset] = [readParameter(request.query, LIMIT), readParameter(request.query, OFFSET)];
     const { addresses } = await preparedState(feed, "addresses", reply, deps, signal);
-    const asked = ip === undefined ? addresses : Uint32Array.from(isListed(addresses, ip) ? [ipv4ToNumber(ip)] : []);
-    if (asked.length === 0 || !wantsFeed(feed.name, filterOf(request.query))) return null;
-    return toJsonArray(decisionsOf([asked], feed));
+    const wanted = narrow(addresses, filter).subarray(offset, offset + limit);
+    return wanted.length === 0 ? null : toJsonArray(decisionsOf([wanted], feed));
   });
 
   registerOperation(
@@ -96,18 +89,15 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
   );
 }
 
-const isListed = (addresses: Uint32Array, ip: string) =>
-  isIpv4(ip) && findRange({ first: addresses, last: addresses }, ipv4ToNumber(ip)) !== undefined;
-
-function filterOf(query: RawQuery) {
-  return {
-    scopes: readParameter(query, SCOPES),
-    origins: readParameter(query, ORIGINS),
-    scenariosContaining: readParameter(query, SCENARIOS_CONTAINING),
-    scenariosNotContaining: readParameter(query, SCENARIOS_NOT_CONTAINING),
-  };
+/** @throws HttpError 400 with another one: it may narrow what the bouncer asks for, and the answer would ban too much. */
+function knownParameters({ query, unknownParameters: [name] = [] }: FastifyRequest<{ Querystring: RawQuery }>) {
+  if (name !== undefined) throw new HttpError(400, `Unknown parameter: ${name}`);
+  return query;
 }
 
-function* decisionsOf(lists: readonly Uint32Array[], feed: Feed): Generator<Decision> {
-  for (const addresses of lists) for (const address of addresses) yield toDecision(address, feed);
-}
+const narrowChanges = ({ started, ended, prolonged, hasChanged }: DecisionChanges, filter: DecisionFilter) => ({
+  started: narrow(started, filter),
+  ended: narrow(ended, filter),
+  prolonged: narrow(prolonged, filter),
+  hasChanged,
+});
