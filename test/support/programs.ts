@@ -36,6 +36,13 @@ export async function installPython(name: string, packages: readonly string[]): 
   return join(folder, "bin/python");
 }
 
+/** Installs npm packages once, into a folder of their own. @returns that folder. */
+export const installNpm = (name: string, packages: readonly string[]): Promise<string> =>
+  installOnce(name, async (empty) => {
+    await writeFile(join(empty, "package.json"), "{}");
+    await runProgram("npm", ["install", "--prefix", empty, "--no-audit", "--no-fund", ...packages]);
+  });
+
 /**
  * Unpacks packages of a release of Debian once, with all that they need, libc too: nothing of the machine but `apt-get`
  * takes part, and nothing is installed on it.

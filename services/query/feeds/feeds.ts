@@ -8,7 +8,7 @@ import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import { callerWithLimits } from "../auth.ts";
-import { limitConcurrency } from "./concurrency.ts";
+import { createLanes } from "./concurrency.ts";
 import { createGuard, type FindGuard } from "./guard/guard.ts";
 import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts";
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "./lists/refresh.ts";
@@ -51,9 +51,9 @@ export type Feeds = {
   stateOf(feed: Feed, signal: AbortSignal): Promise<FeedState | undefined>;
   /**
    * Refreshes a feed unless its list is as new as its definition. Calls at the same time share a refresh. Few feeds are
-   * refreshed at the same time: the others wait.
+   * refreshed at the same time: the others wait, and workspaces take turns.
    */
-  refresh(feed: Feed, maxAgeMs?: number): Promise<FeedState>;
+  refresh(feed: Feed): Promise<FeedState>;
   /** The addresses that a feed would list now if they were not guarded, in ascending order, with the reason of each. */
   readGuarded(feed: Feed, signal: AbortSignal): Promise<readonly GuardedAddress[]>;
   /** Of the feeds that this process refreshed, the most addresses that a guard held back although they attacked. */
@@ -73,12 +73,17 @@ export type FeedsService = {
 const REFRESH_AFTER_MS = 45_000;
 /** For how long a ready-made feed is refreshed after it was last read. */
 const KEPT_AFTER_READ_MS = 15 * 60_000;
-/** For how long a feed rests whose refresh failed, at most. */
+/** Max pause after a refresh that failed or took long. */
 const MAX_REST_MS = 5 * 60_000;
-/** How many feeds are refreshed at the same time, those that a request waits for included. */
-const MAX_REFRESHES = 4;
-/** How many of them may run in the background, without a request that waits. */
-const LANES = 2;
+/** How many times as long as its refresh took a feed rests. */
+const RESTS = { afterSuccess: 4, afterFailure: 10 } as const;
+/** Refreshes at the same time: quick ones always find a lane, and so does every workspace beside another. */
+const MAX_REFRESHES = { all: 4, owner: 3, slow: 2 } as const;
+/** A refresh that took longer counts as slow the next time. */
+const SLOW_MS = 2_000;
+/** The last refresh of a feed: when it ended, by `performance.now()`, and how long the feed rests then. */
+type Looked = { readonly at: number; readonly basis: number; readonly tookMs: number; readonly restMs: number };
+
 /** How long a refresh lets queries of callers go first. */
 const MAX_YIELD_MS = 5_000;
 
@@ -91,8 +96,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
   const running = new Map<string, Promise<FeedState>>();
   /** The ready-made feeds that are read, and when, in milliseconds of `performance.now()`, as the next. */
   const read = new Map<string, { readonly feed: Feed; readonly at: number }>();
-  /** When feeds were refreshed last, with which basis, and for how long they then rest. */
-  const looked = new Map<string, { readonly at: number; readonly basis: number; readonly restMs: number }>();
+  const looked = new Map<string, Looked>();
 
   const attackers = new Map<string, number>();
 
@@ -111,36 +115,48 @@ export function openFeeds(options: FeedsOptions): Feeds {
     const guard = feed.isGuarded ? guardOf(feed.workspaceId) : undefined;
     return { caller: withLimits(caller), guard, basis: basisOf(feed) };
   };
-  const inTurn = limitConcurrency(MAX_REFRESHES);
   const start = async (feed: Feed, maxAgeMs: number): Promise<FeedState> => {
     stopping.signal.throwIfAborted();
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(options.maxSeconds * 1_000)]);
     const owner = ownerOf(feed);
     const begin = performance.now();
-    let restMs = REFRESH_AFTER_MS;
+    const note = (tookMs: number, times: number) => {
+      // One that takes long must not keep the others waiting again and again.
+      const restMs = Math.max(REFRESH_AFTER_MS, Math.min(MAX_REST_MS, times * tookMs));
+      looked.set(feed.id, { at: performance.now(), basis: owner.basis, tookMs, restMs });
+    };
     try {
       const onGuarded = (guarded: readonly GuardedAddress[]) =>
         attackers.set(feed.id, guarded.filter(({ hasAttacked }) => hasAttacked).length);
       const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs, onGuarded }, signal);
+      note(state.head.tookMs, RESTS.afterSuccess);
       onRefresh(feed, undefined);
       return state;
     } catch (error) {
-      // One that fails after a long time must not keep the others waiting again and again.
-      restMs = Math.max(restMs, Math.min(MAX_REST_MS, 10 * (performance.now() - begin)));
+      note(performance.now() - begin, RESTS.afterFailure);
       onRefresh(feed, error);
       throw error;
-    } finally {
-      looked.set(feed.id, { at: performance.now(), basis: owner.basis, restMs });
     }
   };
+  const runInLane = createLanes(MAX_REFRESHES);
+  const isSlow = ({ id }: Feed) => (looked.get(id)?.tookMs ?? 0) > SLOW_MS;
+  // One that is under way may have begun before the change that the caller wants to see.
+  const keyOf = (feed: Feed) => `${feed.id} ${basisOf(feed)}`;
+  const share = (feed: Feed, started: Promise<FeedState>): Promise<FeedState> => {
+    const key = keyOf(feed);
+    const shared = started.finally(() => running.delete(key));
+    running.set(key, shared);
+    return shared;
+  };
   const refresh = (feed: Feed, maxAgeMs = 0): Promise<FeedState> => {
-    // One that is under way may have begun before the change that the caller wants to see.
-    const key = `${feed.id} ${basisOf(feed)}`;
-    const known = running.get(key);
-    if (known !== undefined) return known;
-    const started = inTurn(() => start(feed, maxAgeMs)).finally(() => running.delete(key));
-    running.set(key, started);
-    return started;
+    const lane = { owner: feed.workspaceId, isSlow: isSlow(feed), isUrgent: true };
+    return (
+      running.get(keyOf(feed)) ??
+      share(
+        feed,
+        runInLane(lane, () => start(feed, maxAgeMs)),
+      )
+    );
   };
 
   const isDue = (feed: Feed) => {
@@ -159,29 +175,33 @@ export function openFeeds(options: FeedsOptions): Feeds {
     const last = looked.get(feed.id);
     return last === undefined || last.basis !== basisOf(feed) ? 0 : last.at;
   };
-  const dueIds = (): string[] => {
+  const dueFeeds = (): Feed[] => {
     for (const [id, { at }] of read) if (performance.now() - at > KEPT_AFTER_READ_MS) read.delete(id);
     return [...cache.feeds().map(({ id }) => id), ...read.keys()]
       .flatMap((id) => dueFeed(id) ?? [])
-      .sort((one, other) => order(one) - order(other))
-      .map(({ id }) => id);
+      .sort((one, other) => order(one) - order(other));
   };
   const letOthersGoFirst = async () => {
     const end = performance.now() + MAX_YIELD_MS;
     while (options.isBusy?.() && performance.now() < end && !stopping.signal.aborted) await sleep(100);
   };
-  const refreshAll = async (ids: Iterator<string>) => {
-    for (let next = ids.next(); !next.done && !stopping.signal.aborted; next = ids.next()) {
-      await letOthersGoFirst();
-      // Others may have changed it while it waited for its turn.
-      const feed = stopping.signal.aborted ? undefined : dueFeed(next.value);
-      // Its failure is told to onRefresh; the others are refreshed all the same.
-      if (feed !== undefined) await refresh(feed, REFRESH_AFTER_MS).catch(() => {});
-    }
+  /** Feeds that wait for a lane in the background. */
+  const queued = new Set<string>();
+  const refreshQueued = async (id: string) => {
+    await letOthersGoFirst();
+    queued.delete(id);
+    // It may have changed while it waited for its lane; a request that waits for it refreshes it itself.
+    const feed = stopping.signal.aborted ? undefined : dueFeed(id);
+    if (feed !== undefined && !running.has(keyOf(feed))) await share(feed, start(feed, REFRESH_AFTER_MS));
   };
   const look = async () => {
-    const ids = dueIds().values();
-    await Promise.all(Array.from({ length: LANES }, () => refreshAll(ids)));
+    for (const feed of dueFeeds()) {
+      if (queued.has(feed.id)) continue;
+      queued.add(feed.id);
+      const lane = { owner: feed.workspaceId, isSlow: isSlow(feed), isUrgent: order(feed) === 0 };
+      // Its failure is told to onRefresh; the others are refreshed all the same.
+      runInLane(lane, () => refreshQueued(feed.id)).catch(() => {});
+    }
   };
   const looks = [look, lists.poll].map((act) => repeat(act, lookEveryMs, onLookError));
 

@@ -7,6 +7,7 @@ import {
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { createLanes } from "@noisefloor/query/feeds/concurrency.ts";
 import type { FeedItem } from "@noisefloor/query/feeds/feed-content.ts";
 import { createObjectSync } from "@noisefloor/query/feeds/objects/sync-objects.ts";
 import { expect, onTestFinished, test } from "vitest";
@@ -38,6 +39,7 @@ async function openFeed() {
     const sync = createObjectSync({
       client,
       now: () => feed.now,
+      runInLane: createLanes({ all: 1, owner: 1, slow: 1 }),
       stopping,
       lists: {
         sync: async () => ({
@@ -58,7 +60,7 @@ async function openFeed() {
         }
       },
     });
-    return () => sync({ id: FEED.id, ttlHours: 24 });
+    return () => sync({ id: FEED.id, workspaceId: "w", ttlHours: 24 });
   };
   const objectOf = async (ip: string) => (await readObjectsOf(client, FEED.id, [ipv4ToNumber(ip)])).at(0);
   return { feed, client, addresses, openProcess, objectOf };

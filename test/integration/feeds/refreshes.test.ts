@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { insertRefreshes, NO_REVISION, readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { readChangesSince } from "@noisefloor/query/feeds/lists/history.ts";
@@ -138,6 +140,29 @@ test("looks refresh feeds as they are defined at that moment, without a failure"
   await eventually(async () => expect(await countIn()).toBe(2));
   expect((await world.feeds.feeds.lists.sync(id))?.addresses.length).toBe(2);
   expect(errors).toEqual([]);
+  await process.stop();
+});
+
+test("slow feeds of one workspace do not make those of another wait", async () => {
+  const other = await world.addCaller("unlimited");
+  const names = ["slow-1", "slow-2", "slow-3", "slow-4", "slow-5", "slow-6", "quick"];
+  for (const name of names) {
+    const headers = { key: name === "quick" ? other : key };
+    const payload = { query: "tags:mirai", limit: name === "quick" ? 100 : 77 };
+    await world.app.inject({ method: "PUT", url: `/v3/feeds/${name}`, headers, payload });
+  }
+  now += 100_000;
+  const [read, refreshed] = [reader(world.client, { maxSeconds: 60 }), [] as string[]];
+  const process = await startFeedProcess(world, () => now, {
+    lookEveryMs: 20,
+    async read(query, params, signal) {
+      if (JSON.stringify(params).includes('"limit":10077')) await sleep(500);
+      return read(query, params, signal);
+    },
+    onRefresh: ({ name }) => void (names.includes(name) && refreshed.push(name)),
+  });
+  await eventually(async () => expect(refreshed).toContain("quick"));
+  expect(refreshed.indexOf("quick")).toBeLessThan(4);
   await process.stop();
 });
 

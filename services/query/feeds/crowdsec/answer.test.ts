@@ -113,7 +113,7 @@ async function runBouncers(first: Uint32Array, minutesOf: (round: number) => num
     }
   };
   let changes = startedAll(list);
-  for (let round = 0; now < 6 * 3_600_000; round++) {
+  for (let round = 0; now < 9 * 3_600_000; round++) {
     const [answeredAt, listed] = [now, list];
     for (const { userAgent, apply } of bouncers) {
       const { started, ended } = toAnswer(changes, { feed, userAgent, turn: turnAt(now, feed.ttlHours) });
@@ -139,6 +139,8 @@ async function runBouncers(first: Uint32Array, minutesOf: (round: number) => num
 
 test("an address that is listed throughout is held by every kind of bouncer at every moment, and one that left is let go with the next answer", async () => {
   const addresses = Uint32Array.from({ length: 60 }, (_, index) => ipv4ToNumber("46.0.0.1") + 77 * index);
-  await runBouncers(addresses, () => 0.5);
+  await runBouncers(addresses, () => 2);
   await runBouncers(addresses, (round) => [1, 9, 14][round % 3] ?? 1);
+  // One that can seldom ask.
+  await runBouncers(addresses, (round) => [40, 3, 31, 7, 22, 44, 16][round % 7] ?? 1);
 });

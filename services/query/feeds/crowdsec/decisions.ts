@@ -3,8 +3,8 @@ import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { Feed } from "../lists/search-feed.ts";
 
 /**
- * The first one, and those that prolong it in turn for bouncers which ignore a decision of an origin that they have, also
- * when it has ended: six turns of a quarter of the duration are longer than what they keep.
+ * That with which decisions begin, and those that prolong them in turn for bouncers which ignore a decision of an origin
+ * that they have, also when it has ended, until they store another. One that comes again has been forgotten by then.
  */
 export const ORIGINS = [
   "noisefloor",
@@ -13,6 +13,10 @@ export const ORIGINS = [
   "noisefloor-4",
   "noisefloor-5",
   "noisefloor-6",
+  "noisefloor-7",
+  "noisefloor-8",
+  "noisefloor-9",
+  "noisefloor-10",
 ] as const;
 export type Origin = (typeof ORIGINS)[number];
 export const SCOPE = "Ip";
@@ -51,15 +55,18 @@ const SLOTS = 64;
 const HASH_SHIFT = 32 - Math.log2(SLOTS);
 const slotOf = (address: number) => Math.imul(address, 0x9e3779b1) >>> HASH_SHIFT;
 
-/** How long one part's turn lasts: each address has one in a quarter of its decision's duration. */
-const turnMs = (ttlHours: number) => (ttlHours * HOUR_MS) / 4 / SLOTS;
+const ROUNDS = 4;
+
+/** How long one part's turn lasts: each address has {@link ROUNDS} in its decision's duration. */
+const turnMs = (ttlHours: number) => (ttlHours * HOUR_MS) / ROUNDS / SLOTS;
 
 /** The number of the turn at a time, in milliseconds since 1970 UTC. */
 export const turnAt = (time: number, ttlHours: number): number => Math.floor(time / turnMs(ttlHours));
 
 /** The origin with which an address is prolonged in its last turn up to one. */
 export function originAt(address: number, turn: number): Origin {
-  return ORIGINS[Math.floor((turn - slotOf(address)) / SLOTS) % ORIGINS.length] ?? ORIGINS[0];
+  const round = Math.floor((turn - slotOf(address)) / SLOTS);
+  return ORIGINS[1 + (round % (ORIGINS.length - 1))] ?? ORIGINS[0];
 }
 
 /** The addresses whose turn came between two answers: their decisions have to be prolonged. */

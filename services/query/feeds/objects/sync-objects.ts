@@ -16,6 +16,7 @@ import { applyChanges, changesBetween, NO_CHANGES } from "@noisefloor/domain/fee
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { RunInLane } from "../concurrency.ts";
 import type { FeedItem, FeedItems } from "../feed-content.ts";
 import type { FeedLists, FeedState } from "../lists/lists.ts";
 
@@ -25,6 +26,8 @@ export type ObjectSyncDeps = {
   readonly lists: Pick<FeedLists, "sync">;
   /** @param asOf milliseconds since 1970 UTC: when addresses of which nothing is stored were last seen. */
   readonly readItems: (addresses: Uint32Array, asOf: number) => FeedItems;
+  /** Each piece of a feed's objects takes a lane, so that the first of a large feed do not keep others waiting. */
+  readonly runInLane: RunInLane;
   readonly now: () => number;
   /** Ends runs between two of their inserts: the next one stores the rest. */
   readonly stopping: AbortSignal;
@@ -34,7 +37,9 @@ export type ObjectSyncDeps = {
  * Makes the objects of a feed those of its newest list.
  * @returns that list, each of whose addresses has an object; undefined when the feed has no list yet.
  */
-export type SyncObjects = (feed: Pick<FeedDefinition, "id" | "ttlHours">) => Promise<FeedState | undefined>;
+export type SyncObjects = (
+  feed: Pick<FeedDefinition, "id" | "workspaceId" | "ttlHours">,
+) => Promise<FeedState | undefined>;
 
 /** Of one insert, while other processes store versions of the same feed. */
 const MAX_ATTEMPTS = 10;
@@ -46,7 +51,7 @@ const nextSecond = (time: number) => (Math.floor(time / 1_000) + 1) * 1_000;
 type Draft = Omit<StoredObject, "modifiedAt" | "createdAt"> & { readonly createdAt?: number };
 
 /** Calls for the same feed at the same time share one run. */
-export function createObjectSync({ client, lists, readItems, now, stopping }: ObjectSyncDeps): SyncObjects {
+export function createObjectSync({ client, lists, readItems, runInLane, now, stopping }: ObjectSyncDeps): SyncObjects {
   const running = new Map<string, Promise<FeedState | undefined>>();
   /** For each feed the list whose objects are stored, their newest version, and the hour of the last look for sightings. */
   const synced = new Map<string, { readonly revision: string; readonly newest: number; readonly hour: number }>();
@@ -97,7 +102,7 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
     return last;
   };
 
-  const sync: SyncObjects = async ({ id: feedId, ttlHours }) => {
+  const sync: SyncObjects = async ({ id: feedId, workspaceId: owner, ttlHours }) => {
     const hour = Math.floor(now() / HOUR_MS);
     const last = synced.get(feedId);
     const known = await lists.sync(feedId);
@@ -117,10 +122,15 @@ export function createObjectSync({ client, lists, readItems, now, stopping }: Ob
     const { added: restored } = changesBetween(removed, erased);
     const asked = isDue ? list.addresses : applyChanges(added, [{ ...NO_CHANGES, added: restored }]);
     const needsVersion = versionRule(index, hour);
-    for await (const items of readItems(asked, list.revisedAt)) {
+    const pieces = readItems(asked, list.revisedAt)[Symbol.asyncIterator]();
+    const storeNext = async (): Promise<boolean> => {
+      const { value: items, done } = await pieces.next();
+      if (done) return false;
       const drafts = items.flatMap((item) => (needsVersion(item) ? toDraft(item, ttlHours) : []));
       stored = await store(feedId, drafts, stored);
-    }
+      return true;
+    };
+    while (await runInLane({ owner }, storeNext)) {}
     synced.set(feedId, { revision: list.head.revision, newest: stored ?? newest, hour });
     return list;
   };

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { openFeedBodies } from "../bodies.ts";
+import { createLanes } from "../concurrency.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
 import { getFeedGuarded, registerFeedGuarded } from "../guard/feed-guarded.ts";
 import { getGuardedAttackers, registerGuardedAttackers } from "../guard/guarded-attackers.ts";
@@ -29,6 +30,8 @@ export const FEED_OPERATIONS = [
   getGuardedAttackers,
 ] as const;
 
+/** Pieces of feeds' objects that are stored at the same time. */
+const OBJECT_LANES = { all: 3, owner: 2, slow: 3 } as const;
 /** The first objects of a feed of a million addresses take longer than a request may. */
 const MAX_SYNC_MS = 15 * 60_000;
 
@@ -41,6 +44,7 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
     lists: feeds.lists,
     readItems: (addresses, asOf) =>
       readItems(addresses, asOf, options, AbortSignal.any([stopping.signal, AbortSignal.timeout(MAX_SYNC_MS)])),
+    runInLane: createLanes(OBJECT_LANES),
     now,
     stopping: stopping.signal,
   });
