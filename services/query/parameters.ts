@@ -8,6 +8,7 @@ import {
   type ScopedOperation,
 } from "@noisefloor/domain/access/scope.ts";
 import { isIpv4, isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
 import {
   type Parameter,
@@ -34,13 +35,25 @@ export function addressParameter(errorMessage: string): PathParameter {
 /** Existing clients know the beginning of the message, which is all of it for a text that is no address. */
 export const ADDRESS: PathParameter = {
   ...addressParameter("Invalid parameter: ip"),
-  reasonOf: (text) => (isIpv4(text) ? NOT_ROUTABLE : isIPv6(text) ? "IPv6 is not supported" : undefined),
+  schema: z.string().overwrite(plainIpv4).refine(isRoutableIpv4).meta({ format: "ipv4" }),
+  description:
+    "A routable IPv4 address in dotted decimal, without leading zeros, or as IPv6 maps it: `::ffff:192.175.48.6`.",
+  reasonOf: (text) => (isIpv4(plainIpv4(text)) ? NOT_ROUTABLE : isIPv6(text) ? "IPv6 is not supported" : undefined),
 };
+
+/** How other clients name the bounds of a time. */
+export const START_NAMES = ["start_time", "start_date", "from", "since"] as const;
+export const END_NAMES = ["end_time", "end_date", "to", "until"] as const;
+export const WINDOW_NAMES = ["start", ...START_NAMES, "end", ...END_NAMES] as const;
+/** How they name the length of a list. */
+export const LENGTH_NAMES = ["limit", "size", "count", "page_size"] as const;
+export const otherLengths = (name: (typeof LENGTH_NAMES)[number]) => LENGTH_NAMES.filter((one) => one !== name);
 
 /** How many days back an operation looks, at most `maxDays`. */
 export const daysBack = (maxDays: number) =>
   wholeNumber({
     name: "days",
+    never: WINDOW_NAMES,
     description:
       "Days back from now. Where the caller's plan allows fewer, the response covers fewer, without an error.",
     min: 1,
@@ -54,6 +67,7 @@ export const MAX_LIMIT = 1_000;
 
 export const LIMIT = wholeNumber({
   name: "limit",
+  alsoCalled: otherLengths("limit"),
   description: "How many entries the list has at most, the first ones of its order.",
   min: 1,
   max: MAX_LIMIT,

@@ -1,3 +1,5 @@
+import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { JsonExcessError } from "@noisefloor/http/requests/json-bodies.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -63,4 +65,28 @@ export function readAddresses(body: unknown): readonly string[] {
 
 function isString(value: unknown): value is string {
   return typeof value === "string";
+}
+
+/**
+ * The routable addresses of a request, each with the distinct texts that mean it: clients look for their own texts in
+ * the response, byte for byte.
+ */
+export function textsByAddress(texts: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const byAddress = new Map<string, string[]>();
+  for (const text of new Set(texts)) {
+    const ip = plainIpv4(text);
+    if (!isRoutableIpv4(ip)) continue;
+    const known = byAddress.get(ip);
+    if (known === undefined) byAddress.set(ip, [text]);
+    else known.push(text);
+  }
+  return byAddress;
+}
+
+/** What is known of some addresses, once for each text that means one. */
+export async function* asSent<T>(
+  found: AsyncIterable<readonly [ip: string, T]>,
+  byAddress: ReadonlyMap<string, readonly string[]>,
+): AsyncGenerator<readonly [text: string, T]> {
+  for await (const [ip, one] of found) for (const text of byAddress.get(ip) ?? []) yield [text, one];
 }

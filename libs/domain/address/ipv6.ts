@@ -19,3 +19,8 @@ export function mappedIpv4(text: string): string | undefined {
   const ip = ipaddr.IPv6.parse(text);
   return ip.isIPv4MappedAddress() ? ip.toIPv4Address().toString() : undefined;
 }
+
+/** An address in its IPv4 spelling where it has one; any other text as it is. */
+export function plainIpv4(text: string): string {
+  return text.includes(":") ? (mappedIpv4(text) ?? text) : text;
+}

@@ -40,6 +40,8 @@ const SPELLINGS: readonly ((ip: string) => string)[] = [
   (ip) => `https://host.example/?url=http%3A%2F%2F${ip}%3A8080%2Fx`,
   (ip) => `::ffff:${ip}`,
   (ip) => `[::FFFF:${ip}]:443`,
+  (ip) =>
+    `::ffff:${ip.replace(/(\d+)\.(\d+)(\.?)/g, (_, a, b, dot) => (Number(a) * 256 + Number(b)).toString(16) + (dot && ":"))}`,
   (ip) => `db.example.org/${ip}:9092`,
   (ip) => `{"source": {"ip": "${ip}", "port": 22}}`,
 ];

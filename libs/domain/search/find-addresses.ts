@@ -1,4 +1,5 @@
 import { isIpv4, isRoutableIpv4 } from "../address/ipv4.ts";
+import { mappedIpv4 } from "../address/ipv6.ts";
 import { toPlainText } from "./pasted-text.ts";
 
 /** Something in a text that is, or was meant to be, an address. */
@@ -53,7 +54,8 @@ function findMatches(text: string): Match[] {
   for (const { 0: candidate, index: start, groups } of text.matchAll(CANDIDATE)) {
     const end = start + candidate.length;
     if (groups?.ipv6 !== undefined) {
-      matches.push({ text: candidate, kind: "ipv6", start, end });
+      const mapped = mappedIpv4(candidate);
+      matches.push({ ...(mapped === undefined ? { text: candidate, kind: "ipv6" } : toEntry(mapped)), start, end });
       continue;
     }
     const before = text.slice(Math.max(0, start - 2), start);

@@ -159,7 +159,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
   handler: OperationHandler<Path, NoInfer<Body>>,
   { deadlineMs = app.deadlineMs, hasEtag = false, onRequest, ...options }: OperationOptions = {},
 ): void {
-  const known = new Set(operation.queryParameters.map(({ name }) => name));
+  const known = new Set(operation.queryParameters.flatMap(({ name, alsoCalled = [] }) => [name, ...alsoCalled]));
   app.route<{ Params: Record<NamesIn<Path>, string>; Querystring: RawQuery }>({
     ...options,
     method: operation.method,

@@ -7,6 +7,10 @@ export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
 /** A query parameter: how its text is parsed, and how OpenAPI describes it. */
 export type Parameter<T> = {
   readonly name: string;
+  /** Other names that clients send it by. */
+  readonly alsoCalled?: readonly string[];
+  /** What clients send in its place that it cannot be: a 400, as the response would be about more than they ask for. */
+  readonly never?: readonly string[];
   /** From its text, or undefined where it was left out, to its value. */
   readonly schema: z.ZodType<T, string | undefined>;
   /** The values it accepts, as the error message words them. */
@@ -30,9 +34,15 @@ export type PathParameter = {
 
 /** @throws HttpError 400 that names the parameter and the values it accepts. */
 export function readParameter<T>(query: RawQuery, parameter: Parameter<T>): T {
-  const parsed = parameter.schema.safeParse(single(query, parameter.name));
+  const { name, takes, alsoCalled = [], never = [] } = parameter;
+  const other = never.find((one) => query[one] !== undefined);
+  if (other !== undefined)
+    throw new HttpError(400, `Invalid parameter: ${other} is not taken here: ${name} takes ${takes}`);
+  const [sent = name, again] = [name, ...alsoCalled].filter((one) => query[one] !== undefined);
+  if (again !== undefined) throw new HttpError(400, `Invalid parameter: ${name} was given more than once, as ${again}`);
+  const parsed = parameter.schema.safeParse(single(query, sent));
   if (parsed.success) return parsed.data;
-  throw new HttpError(400, `Invalid parameter: ${parameter.name} takes ${parameter.takes}`);
+  throw new HttpError(400, `Invalid parameter: ${sent} takes ${takes}`);
 }
 
 /** @throws HttpError 400 with the parameter's own message. */
@@ -50,16 +60,15 @@ function single(query: RawQuery, name: string): string | undefined {
   return value;
 }
 
-type Described = { readonly name: string; readonly description: string };
+type Described = Pick<Parameter<unknown>, "name" | "description" | "alsoCalled" | "never">;
 
 /** A whole number from `min` to `max`, without sign or leading zeros. */
 export function wholeNumber(
   about: Described & { readonly min: number; readonly max: number; readonly fallback: number },
 ): Parameter<number> {
-  const { name, description, min, max, fallback } = about;
+  const { min, max, fallback, ...described } = about;
   return {
-    name,
-    description,
+    ...described,
     takes: `a whole number from ${min} to ${max}`,
     schema: z
       .string()
@@ -106,11 +115,10 @@ export function text(about: Described & { readonly example: string }): Parameter
 export function choice<const Value extends string>(
   about: Described & { readonly values: readonly Value[]; readonly fallback: Value },
 ): Parameter<Value> {
-  const { name, description, values, fallback } = about;
+  const { values, fallback, ...described } = about;
   const takes = values.join(" or ");
   return {
-    name,
-    description,
+    ...described,
     takes,
     schema: z.enum(values).default(() => fallback),
     describedBy: "input",

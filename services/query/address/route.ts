@@ -1,6 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { isGlobalOnly } from "@noisefloor/domain/access/scope.ts";
-import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -10,7 +9,14 @@ import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
+import {
+  ADDRESSES_BODY,
+  ADDRESSES_ROUTE,
+  asSent,
+  BODY_ERROR_RESPONSES,
+  readAddresses,
+  textsByAddress,
+} from "../request-body.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
 import { readContexts, type SummaryDeps, streamContexts, streamSummaries } from "./read-contexts.ts";
 import type { AddressSummary, LookUpAddress } from "./records.ts";
@@ -115,22 +121,21 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
       const scopes = readScopes("ip", request.query, caller);
-      // Clients look for their own strings in the response, byte for byte.
-      const distinct = [...new Set(ips)];
+      const sent = textsByAddress(ips);
       const found = new Set<string>();
-      const routable = distinct.filter(isRoutableIpv4);
+      const routable = [...sent.keys()];
       const read = () => {
         if (quick) {
-          const summaries = streamSummaries(routable, scopes, deps, deadline.signal);
+          const summaries = asSent(streamSummaries(routable, scopes, deps, deadline.signal), sent);
           return toJsonArray(mapContexts(onlyFound(summaries, found), toQuickContext));
         }
-        const contexts = onlyFound(streamContexts(routable, scopes, true, deps, deadline.signal), found);
+        const contexts = onlyFound(asSent(streamContexts(routable, scopes, true, deps, deadline.signal), sent), found);
         return toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
       };
       const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, deadline }, () =>
         app.admission.run(request, bulkCost(routable.length, quick), deadline.signal, read),
       );
-      const notFound = distinct.filter((ip) => !found.has(ip));
+      const notFound = [...new Set(ips)].filter((ip) => !found.has(ip));
       return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };
     },
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },

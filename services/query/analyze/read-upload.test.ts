@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -71,4 +72,42 @@ test("a form that says that it is too large is not read", async () => {
   const headers = { "content-type": "multipart/form-data; boundary=b", "content-length": "20000000" };
   await expect(readUpload(sent, headers)).rejects.toThrow("The text is larger than 10 MiB");
   expect(sent.readableDidRead).toBe(false);
+});
+
+const TEXT = "45.6.7.8\r\n45.6.7.9\r\n";
+const utf16 = Buffer.from(`\ufeff${TEXT}`, "utf16le");
+const upload = async (bytes: Buffer, step = bytes.length) => {
+  const start = Buffer.from(part("file", "").slice(0, -2));
+  const pieces = Array.from({ length: Math.ceil(bytes.length / step) }, (_, index) =>
+    bytes.subarray(index * step, (index + 1) * step),
+  );
+  const sent = Readable.from([start, ...pieces, Buffer.from("\r\n--b--\r\n")]);
+  return (await readUpload(sent, { "content-type": "multipart/form-data; boundary=b" })).ips;
+};
+
+test.each([
+  ["UTF-8", Buffer.from(TEXT)],
+  ["UTF-8 with a byte order mark", Buffer.from(`\ufeff${TEXT}`)],
+  ["UTF-16 as Windows writes it", utf16],
+  ["UTF-16 in the other order of bytes", Buffer.from(utf16).swap16()],
+  ["gzip", gzipSync(TEXT)],
+  ["gzip of two parts", Buffer.concat([gzipSync("45.6.7.8 "), gzipSync("45.6.7.9")])],
+  ["gzip of UTF-16", gzipSync(utf16)],
+])("the addresses of a file in %s are found, wherever it is cut", async (_, bytes) => {
+  for (const step of [1, 3, bytes.length]) expect(await upload(bytes, step)).toEqual(["45.6.7.8", "45.6.7.9"]);
+});
+
+test.each([
+  ["ZIP", Buffer.from("PK\u0003\u0004 45.6.7.8"), "a ZIP archive, as XLSX and DOCX files are"],
+  ["PDF", Buffer.from("%PDF-1.7 45.6.7.8"), "a PDF document"],
+  ["gzip of tar", gzipSync(Buffer.from(`45.6.7.8${"\0".repeat(249)}ustar`)), "a tar archive"],
+  ["UTF-32", Buffer.from([0xff, 0xfe, 0, 0, 0x34, 0, 0, 0]), "a text in UTF-32"],
+  ["UTF-16 without a mark", utf16.subarray(2), "no text, or one in UTF-16 without a byte order mark"],
+  ["damaged gzip", Buffer.concat([gzipSync(TEXT).subarray(0, 15), Buffer.from("x".repeat(50))]), "gzip, and damaged"],
+])("a file that is %s is refused by its name", async (_, bytes, name) => {
+  await expect(upload(bytes)).rejects.toThrow(name);
+});
+
+test("what a small gzip file becomes counts towards its size", async () => {
+  await expect(upload(gzipSync(Buffer.alloc(11 * 1024 * 1024, "x")))).rejects.toThrow("larger than 10 MiB");
 });

@@ -5,6 +5,7 @@ import { Busboy } from "@fastify/busboy";
 import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
 import { contentLength } from "@noisefloor/http/requests/content-length.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
+import { decodeFile, TOO_LARGE } from "./decode-file.ts";
 
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
 /** Of the whole form: what surrounds the text counts, too. */
@@ -13,7 +14,6 @@ const MAX_FORM_BYTES = MAX_TEXT_BYTES + 64 * 1024;
 export const MAX_ADDRESSES = 10_000;
 export const NO_FILE = 'The request body must be multipart/form-data with the text as its member "file"';
 const TOO_MANY_ADDRESSES = `The text has more than ${MAX_ADDRESSES} addresses: send it in parts`;
-const TOO_LARGE = "The text is larger than 10 MiB: send it in parts";
 
 /**
  * The distinct routable addresses of a text that was uploaded. A class, so that a route can tell it from other bodies.
@@ -32,40 +32,42 @@ export class UploadedAddresses {
 export async function readUpload(payload: Readable, headers: IncomingHttpHeaders): Promise<UploadedAddresses> {
   if (contentLength({ headers }) > MAX_FORM_BYTES) throw new HttpError(400, TOO_LARGE);
   const found = new Set<string>();
-  let isThere = false;
+  let reading: Promise<void> | undefined;
   let error: HttpError | undefined;
   const form = openForm(headers["content-type"] ?? "");
-  form.on("file", (_name, text) => {
-    isThere = true;
-    const decoder = new TextDecoder();
-    const collector = collectAddresses(found);
-    const fail = (reason: string) => {
-      error ??= new HttpError(400, reason);
+  form.on("file", (_name, file) => {
+    const fail = (reason: unknown) => {
+      error ??= reason instanceof HttpError ? reason : undefined;
       form.destroy(error);
     };
-    const check = () => found.size > MAX_ADDRESSES && fail(TOO_MANY_ADDRESSES);
-    text.on("limit", () => fail(TOO_LARGE));
+    file.on("limit", () => fail(new HttpError(400, TOO_LARGE)));
     // That of the form says it as well.
-    text.on("error", () => {});
-    text.on("data", (bytes: Buffer) => {
-      if (error !== undefined) return;
-      collector.add(decoder.decode(bytes, { stream: true }));
-      check();
-    });
-    text.on("end", () => {
-      collector.add(decoder.decode());
-      collector.end();
-      check();
-    });
+    file.on("error", () => {});
+    reading = collectFrom(decodeFile(file, MAX_TEXT_BYTES), found).catch(fail);
   });
   try {
     await pipeline(payload, boundForm, form);
+    await reading;
+    if (error !== undefined) throw error;
   } catch (failure) {
     // What the connection or the limits on bodies say comes first.
     throw error ?? (failure instanceof HttpError ? failure : new HttpError(400, NO_FILE));
   }
-  if (!isThere) throw new HttpError(400, NO_FILE);
+  if (reading === undefined) throw new HttpError(400, NO_FILE);
   return new UploadedAddresses([...found]);
+}
+
+async function collectFrom(text: AsyncIterable<string>, found: Set<string>): Promise<void> {
+  const collector = collectAddresses(found);
+  const check = () => {
+    if (found.size > MAX_ADDRESSES) throw new HttpError(400, TOO_MANY_ADDRESSES);
+  };
+  for await (const piece of text) {
+    collector.add(piece);
+    check();
+  }
+  collector.end();
+  check();
 }
 
 async function* boundForm(payload: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -1,6 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
-import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -12,7 +11,14 @@ import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
+import {
+  ADDRESSES_BODY,
+  ADDRESSES_ROUTE,
+  asSent,
+  BODY_ERROR_RESPONSES,
+  readAddresses,
+  textsByAddress,
+} from "../request-body.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { toSeenAddress } from "./context-response.ts";
 import { contextSchema, EXAMPLE_SEEN, type SeenAddress, seenSchema } from "./context-schema.ts";
@@ -78,10 +84,13 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
     multiContext,
     async (request, reply, deadline, { toJsonArray }) => {
       const caller = deps.authenticate(request);
-      const valid = [...new Set(readAddresses(request.body))].filter(isRoutableIpv4);
+      const sent = textsByAddress(readAddresses(request.body));
+      const valid = [...sent.keys()];
       const data = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>
         app.admission.run(request, bulkCost(valid.length, false), deadline.signal, () =>
-          toJsonArray(onlySeen(streamContexts(valid, [GLOBAL_SCOPE], true, deps, deadline.signal), deps.catalogue)),
+          toJsonArray(
+            onlySeen(asSent(streamContexts(valid, [GLOBAL_SCOPE], true, deps, deadline.signal), sent), deps.catalogue),
+          ),
         ),
       );
       return { message: "ok" as const, data };

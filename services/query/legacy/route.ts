@@ -1,5 +1,6 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
@@ -16,9 +17,11 @@ import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
   ADDRESSES_ROUTE,
+  asSent,
   BODY_ERROR_RESPONSES,
   MAX_ADDRESSES,
   readAddresses,
+  textsByAddress,
 } from "../request-body.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
 import { BAD_ADDRESS } from "../wire.ts";
@@ -178,27 +181,28 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   registerOperation(app, quick, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const { ip } = request.params;
-    const isAddress = isRoutableIpv4(ip);
+    const address = plainIpv4(ip);
+    const isAddress = isRoutableIpv4(address);
     const record = await deps.countLookups(
       { request, reply, caller, lookups: isAddress ? 1 : 0, deadline },
-      async () => (isAddress ? deps.lookUp(ip) : undefined),
+      async () => (isAddress ? deps.lookUp(address) : undefined),
     );
     return toQuick(ip, record);
   });
 
   const lookUpMany = async (ips: readonly string[], call: Omit<RequestedLookups, "lookups">) => {
-    const distinct = [...new Set(ips)];
-    const valid = distinct.filter(isRoutableIpv4);
+    const sent = textsByAddress(ips);
+    const valid = [...sent.keys()];
     const { request, deadline } = call;
     const summaryOf = await deps.countLookups({ ...call, lookups: valid.length }, () =>
       app.admission.run(request, bulkCost(valid.length, true), deadline.signal, async () => {
         const found = new Map<string, AddressSummary>();
         const summaries = streamSummaries(valid, [GLOBAL_SCOPE], deps, deadline.signal);
-        for await (const [ip, summary] of summaries) found.set(ip, summary);
+        for await (const [text, summary] of asSent(summaries, sent)) found.set(text, summary);
         return found;
       }),
     );
-    return distinct.map((ip) => toQuick(ip, summaryOf.get(ip)));
+    return [...new Set(ips)].map((text) => toQuick(text, summaryOf.get(text)));
   };
 
   registerOperation(

@@ -1,4 +1,5 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
@@ -9,7 +10,7 @@ import { classification, count, ip, texts, timestamp } from "../wire.ts";
 
 /** Any address of the network: people paste one with its length. */
 export const NETWORK_ADDRESS: PathParameter = {
-  schema: z.string().refine(isIpv4).meta({ format: "ipv4" }),
+  schema: z.string().overwrite(plainIpv4).refine(isIpv4).meta({ format: "ipv4" }),
   description: "An IPv4 address of the network in dotted decimal, its first or any other.",
   errorMessage: ADDRESS.errorMessage,
   example: "192.175.48.0",

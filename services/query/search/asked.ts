@@ -10,7 +10,7 @@ import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
 import { NAMES_COST } from "../costs.ts";
-import { readScopes } from "../parameters.ts";
+import { readScopes, WINDOW_NAMES } from "../parameters.ts";
 import { ALL, type SetQuery } from "../search-sets/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../search-sets/compile.ts";
 import { type Names, resolveQuery } from "../search-sets/resolve-query.ts";
@@ -28,6 +28,7 @@ export const QUERY: Parameter<string> = {
 
 export const SEARCH_DAYS: Parameter<number | undefined> = {
   name: "days",
+  never: WINDOW_NAMES,
   description:
     "Only observations of the last days count, in whole hours up to the current one. Left out, all that is stored of an address counts.",
   takes: `a whole number from 1 to ${MAX_DAYS}`,

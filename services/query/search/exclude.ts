@@ -3,7 +3,7 @@ import { z } from "zod";
 import { contextTagSchema, metadataSchema, rawDataSchema, scannerSchema } from "../address/schema.ts";
 
 /** The names of an object's members, each with its parents' names before it; a list is named as its items are. */
-function memberNames(schema: z.core.$ZodType, prefix = ""): string[] {
+export function memberNames(schema: z.core.$ZodType, prefix = ""): string[] {
   if (schema instanceof z.ZodArray) return memberNames(schema.element, prefix);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => memberNames(option, prefix));
   if (!(schema instanceof z.ZodObject)) return [];

@@ -3,7 +3,7 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../address/schema.ts";
-import { WORKSPACE_LABELS } from "../parameters.ts";
+import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { count, ip, NOT_ENTITLED } from "../wire.ts";
 import { ADJUSTED_QUERY_HEADER, QUERY, SEARCH_DAYS } from "./asked.ts";
@@ -11,6 +11,7 @@ import { EXCLUDE, partialScannerSchema } from "./exclude.ts";
 
 export const SIZE = wholeNumber({
   name: "size",
+  alsoCalled: otherLengths("size"),
   description: "How many addresses a page has, but for the last one.",
   min: 1,
   max: 10_000,

@@ -5,7 +5,7 @@ import { readParameter, wholeNumber } from "@noisefloor/http/requests/parameters
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
-import { WORKSPACE_LABELS } from "../parameters.ts";
+import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
 import { actors, classified } from "../search-sets/resolve-query.ts";
 import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
@@ -16,6 +16,7 @@ import { countByValues, countNarrower, MAX_ENTRIES } from "./stats-queries.ts";
 
 const ENTRIES = wholeNumber({
   name: "count",
+  alsoCalled: otherLengths("count"),
   description: "How many entries each list has at most, those with the most addresses.",
   min: 1,
   max: MAX_ENTRIES,

@@ -11,6 +11,7 @@ import {
 import { choice, type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
+import { END_NAMES, START_NAMES } from "../parameters.ts";
 import { type AskedDeps, type AskedQuery, readAskedQuery, type SearchRequest } from "../search/asked.ts";
 import { bindValues } from "../search-sets/bound-values.ts";
 import { compileSearch } from "../search-sets/compile.ts";
@@ -23,9 +24,10 @@ const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));
 const TIME_PATTERN = /^(?:\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?)?$/;
 
 /** A day is its first moment. In milliseconds since 1970 UTC; undefined when it was left out or is empty. */
-const timeParameter = (name: string, description: string): Parameter<number | undefined> => ({
-  name,
-  description,
+const timeParameter = (
+  about: Pick<Parameter<unknown>, "name" | "description" | "alsoCalled" | "never">,
+): Parameter<number | undefined> => ({
+  ...about,
   takes: "a time such as 2026-11-20T14:00:00Z, or a day",
   schema: z
     .string()
@@ -36,11 +38,18 @@ const timeParameter = (name: string, description: string): Parameter<number | un
   describedBy: "input",
   example: "2026-11-20T14:00:00Z",
 });
-export const START = timeParameter(
-  "start",
-  "When the first bucket begins, rounded down to the hour; 24 hours back if left out. Not before the caller's plan and the retention reach.",
-);
-export const END = timeParameter("end", "When the last bucket ends, rounded up to the hour; now if left out.");
+export const START = timeParameter({
+  name: "start",
+  alsoCalled: START_NAMES,
+  never: ["days"],
+  description:
+    "When the first bucket begins, rounded down to the hour; 24 hours back if left out. Not before the caller's plan and the retention reach.",
+});
+export const END = timeParameter({
+  name: "end",
+  alsoCalled: END_NAMES,
+  description: "When the last bucket ends, rounded up to the hour; now if left out.",
+});
 /** Clients send it. */
 export const JSON_ALONE = choice({ name: "format", description: "JSON alone.", values: ["json"], fallback: "json" });
 

@@ -2,7 +2,7 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { choice, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_SCANNER, scannerSchema } from "../address/schema.ts";
-import { WORKSPACE_LABELS } from "../parameters.ts";
+import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { ADJUSTED_QUERY_HEADER, QUERY } from "../search/asked.ts";
 import { SEARCH, wrongQuery } from "../search/operations.ts";
@@ -11,12 +11,14 @@ import { END, JSON_ALONE, START } from "./asked.ts";
 
 export const INTERVAL = choice({
   name: "interval",
+  alsoCalled: ["granularity"],
   description: "The width of a bucket. Buckets follow each other from the start; the last one may be shorter.",
   values: ["hour", "day"],
   fallback: "hour",
 });
 export const LIMIT = wholeNumber({
   name: "limit",
+  alsoCalled: otherLengths("limit"),
   description: "How many addresses are listed at most, each of them once an hour; fewer when no more follow.",
   min: 1,
   max: 1_000,

@@ -60,3 +60,41 @@ test("riot, context and metadata of the earlier version answer in their flat for
   const today = z.object({ tags: z.array(z.unknown()) }).parse((await world.get("/v3/tags")).body);
   expect((await world.get("/v2/meta/metadata")).body).toEqual({ metadata: today.tags });
 });
+
+test("an address as IPv6 maps it is that address in every call, and lists have it as it was sent", async () => {
+  const [mapped, inHex] = ["::ffff:45.0.0.1", "0:0:0:0:0:FFFF:2d00:1"];
+  for (const path of [
+    "/v3/ip/{ip}",
+    "/v3/ip/{ip}?quick=true",
+    "/v3/noise/ips/{ip}/timeline",
+    "/v3/noise/ips/{ip}/tags",
+    "/v3/noise/networks/{ip}/24",
+    "/v2/noise/context/{ip}",
+    "/v2/riot/{ip}",
+  ]) {
+    const { status, body } = await world.get(path.replace("{ip}", "45.0.0.1"));
+    for (const ip of [mapped, inHex]) {
+      const answer = await world.get(path.replace("{ip}", ip));
+      expect([path, answer.status, withoutTimes(answer.body)]).toEqual([path, status, withoutTimes(body)]);
+    }
+  }
+  const ips = [mapped, "45.0.0.1", inHex, "::ffff:10.0.0.1"];
+  const sent = ips.slice(0, 3).map((ip) => ({ ip }));
+  for (const more of ["", "?quick=true"]) {
+    expect((await world.post(`/v3/ip${more}`, { ips })).body).toMatchObject({
+      data: sent,
+      request_metadata: { ips_not_found: ["::ffff:10.0.0.1"] },
+    });
+  }
+  expect((await world.post("/v2/noise/multi/context", { ips })).body).toMatchObject({ data: sent });
+  const codes = [...sent.map((one) => ({ ...one, code: "0x01" })), { ip: "::ffff:10.0.0.1", code: "0x07" }];
+  expect((await world.post("/v2/noise/multi/quick", { ips })).body).toMatchObject(codes);
+  expect((await world.get(`/v2/noise/quick/${mapped}`)).body).toMatchObject({ ip: mapped, code: "0x01" });
+  expect((await world.get(`/v3/ip/::ffff:10.0.0.1`)).body).toHaveProperty(
+    "message",
+    expect.stringMatching(/not routable/),
+  );
+});
+
+/** A timeline ends when it was asked for. */
+const withoutTimes = (body: unknown) => ({ ...Object(body), metadata: undefined });

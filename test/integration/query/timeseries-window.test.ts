@@ -129,3 +129,24 @@ test.each([
   const query = Array.from({ length: CONDITIONS }, (_, index) => condition(index + 1)).join(" ");
   expect((await ask("/stats", { query })).status).toBe(200);
 });
+
+test("a time that other clients name otherwise is that time, or a 400, and no other time instead", async () => {
+  const time = ["2026-11-19T00:00:00Z", "2026-11-19T05:00:00Z"];
+  const dates = async (start: string, end: string) => {
+    const { body } = await ask("/stats", { [start]: String(time[0]), [end]: String(time[1]) });
+    return Object(body).data.map(({ date }: { date: string }) => date);
+  };
+  expect(await dates("start_time", "end_time")).toEqual(await dates("start", "end"));
+  expect(await dates("since", "until")).toHaveLength(5);
+  const statusOf = async (path: string) => (await world.get(path)).status;
+  const query = "query=tags:mirai";
+  expect(await statusOf(`/v3/gnql/timeseries/stats?${query}&start=2026-11-19&start_time=2026-11-18`)).toBe(400);
+  expect(await statusOf(`/v3/gnql/timeseries/stats?${query}&days=7`)).toBe(400);
+  for (const path of ["/v3/gnql", "/v3/gnql/count", "/v3/gnql/stats"]) {
+    expect([path, await statusOf(`${path}?${query}&start_time=2026-11-19`)]).toEqual([path, 400]);
+  }
+  for (const path of ["/v3/noise/ips/45.0.0.1/timeline", "/v3/tags/mirai/activity", "/v3/stats/networks"]) {
+    expect([path, await statusOf(`${path}?end=2026-11-19`)]).toEqual([path, 400]);
+  }
+  expect(Object((await world.get(`/v3/gnql?${query}&limit=1`)).body).data).toHaveLength(1);
+});

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type GuardNetwork, writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { ipv4ToNumber, isIpv4, numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
@@ -25,7 +26,7 @@ const IP: Parameter<string | undefined> = {
   name: "ip",
   description: "An address: the answer says whether it is guarded, and why.",
   takes: "an IPv4 address",
-  schema: z.string().refine(isIpv4).optional(),
+  schema: z.string().overwrite(plainIpv4).refine(isIpv4).optional(),
   describedBy: "input",
   example: "192.175.48.6",
 };
@@ -129,7 +130,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
       const { workspaceId } = managerOf(request, deps.authenticate);
       const body = networkSchema.safeParse(request.body);
       if (!body.success) throw new HttpError(400, BAD_BODY);
-      const parsed = parseNetwork(body.data.network);
+      const parsed = parseNetwork(plainIpv4(body.data.network));
       if (typeof parsed === "string") throw new HttpError(400, `The request body: network: ${parsed}`);
       await cache.refresh();
       if (cache.guardOf(workspaceId).networks.length >= MAX_NETWORKS) throw new HttpError(409, TOO_MANY);
