@@ -166,6 +166,10 @@ test.each([
     "198.51.100.7 198.51.100.8 198.51.100.9",
     ["no address is both 198.51.100.7 and 198.51.100.8: write OR between them to find either"],
   ],
+  [
+    "198.51.100.7,198.51.100.8",
+    ['"198.51.100.7,198.51.100.8" is no address: one stands alone, and OR between several'],
+  ],
   ["198.51.100.7 NOT (ip:198.51.100.0/24 tags:a) port:22 port:23", []],
   [
     "tags:a OR (first_seen:<7d (first_seen:1d))",

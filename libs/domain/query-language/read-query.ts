@@ -117,6 +117,9 @@ function countedCondition(tree: ConditionTree, reading: Reading, group: Named | 
   return named === undefined ? bareCondition(tree, reading) : toCondition(named.kind, named.name, value, notes);
 }
 
+/** With other signs around it, as in a list that was pasted. */
+const ADDRESS = /(?:\d{1,3}\.){3}\d/;
+
 /** A value without a field: an address, a network, or a text that may stand in any of a few places. */
 function bareCondition({ value }: ConditionTree, { text: query, notes }: Reading): Condition {
   if (value.type === "range" || value.type === "comparison") {
@@ -131,6 +134,9 @@ function bareCondition({ value }: ConditionTree, { text: query, notes }: Reading
   if (network !== undefined) return { type: "range", field: "ip", ...network };
   if (!value.isQuoted && isOnlyIpv6(value.text)) return ipv6(notes);
   if (value.parts !== undefined) notes.warn(starInQuotes(value.text));
+  if (!value.isQuoted && ADDRESS.test(value.text)) {
+    notes.warn(`${JSON.stringify(value.text.slice(0, 64))} is no address: one stands alone, and OR between several`);
+  }
   const text = value.text.toLowerCase();
   return { type: "any", text, words: wordsOf(text) };
 }

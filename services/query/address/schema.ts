@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { classification, count, date, ip, none, texts, timestamp, uuid } from "../wire.ts";
+import { classification, count, date, none, texts, timestamp, uuid } from "../wire.ts";
 
 /** API, operation 4: the full context of an address. Members without a data source are always present and empty. */
 
@@ -91,6 +91,8 @@ export const rawDataSchema = z
 
 const nothing = z.strictObject({});
 
+export const sentAddress = z.string().describe("As it was sent, where many were; else in dotted decimal.");
+
 /** Members that the scanner part of /v3 shares with the flat form of /v2. */
 export const scannerShape = {
   first_seen: date.or(none),
@@ -115,12 +117,16 @@ export const scannerSchema = z
   .meta({ id: "InternetScanner", description: "The scanning seen from the address." });
 
 export const fullContextSchema = z
-  .strictObject({ ip, business_service_intelligence: serviceSchema, internet_scanner_intelligence: scannerSchema })
+  .strictObject({
+    ip: sentAddress,
+    business_service_intelligence: serviceSchema,
+    internet_scanner_intelligence: scannerSchema,
+  })
   .meta({ id: "AddressContext" });
 
 export const quickContextSchema = z
   .strictObject({
-    ip,
+    ip: sentAddress,
     business_service_intelligence: z.strictObject({ found: z.boolean(), trust_level: z.string() }),
     internet_scanner_intelligence: z.strictObject({ found: z.boolean(), classification: classification.or(none) }),
   })

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sentAddress } from "../address/schema.ts";
 import { classification, count, date, ip, texts } from "../wire.ts";
 
 const fingerprints = z.array(z.strictObject({ fingerprint: z.string(), port: count }));
@@ -6,7 +7,7 @@ const fingerprints = z.array(z.strictObject({ fingerprint: z.string(), port: cou
 /** API, section 7: the v2 context. Every member is always present: clients read `metadata.city` without a check. */
 export const seenSchema = z
   .strictObject({
-    ip,
+    ip: sentAddress,
     seen: z.literal(true),
     first_seen: date,
     last_seen: date,
