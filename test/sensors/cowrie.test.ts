@@ -15,14 +15,14 @@ sys.argv = ["twistd", "-n", "--pidfile=", "-l", "-", "cowrie"]
 run()`;
 
 const SCAN = `
-import paramiko, sys
+import paramiko, socket, sys
 def connect(password):
     client = paramiko.SSHClient()
     client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
     client.connect("127.0.0.1", int(sys.argv[1]), "root", password, allow_agent=False, look_for_keys=False, timeout=30)
     return client
 try:
-    connect("wrong")
+    connect("па\\\\роль")
 except paramiko.AuthenticationException:
     pass
 client = connect("example")
@@ -30,7 +30,11 @@ try:
     client.exec_command("uname -a")[1].read()
 except paramiko.SSHException:
     pass
-client.close()`;
+client.close()
+with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 30) as connection:
+    connection.sendall(b"GET /setup.cgi HTTP/1.1\\r\\nHost: pot\\r\\n\\r\\n")
+    while connection.recv(100):
+        pass`;
 
 test("what somebody does to Cowrie 3.1.4 over SSH is stored, a visit each", { timeout: 600_000 }, async () => {
   const python = await installPython("cowrie-3.1.4", PACKAGES);
@@ -54,7 +58,7 @@ logfile = var/log/cowrie/cowrie.json
   });
   await startSensor(python, ["-c", START], { folder, ready: /Ready to accept SSH connections/ });
   await runProgram(python, ["-c", SCAN, String(port)]);
-  const log = await readLog(join(folder, "var/log/cowrie/cowrie.json"), /session\.closed/, 2);
+  const log = await readLog(join(folder, "var/log/cowrie/cowrie.json"), /session\.closed/, 3);
   const { summary, rows } = await replayLog(fromScanner(log), "auto", { PORT_REWRITES: `${port}=22` });
   expect(summary).toMatchObject({ read: log.trim().split("\n").length, rejected: 0 });
   const visit = {
@@ -68,7 +72,8 @@ logfile = var/log/cowrie/cowrie.json
     hassh: expect.stringMatching(/^[0-9a-f]{32}$/),
   };
   expect(rows).toMatchObject([
-    { ...visit, logins: ["root/wrong"], commands: [] },
+    { ...visit, logins: ["root/па\\роль"], commands: [] },
     { ...visit, logins: ["root/example"], commands: ["uname -a"] },
+    { ...visit, attempts: 0, logins: [], banner: "", hassh: "", method: "GET", path: "/setup.cgi" },
   ]);
 });

@@ -30,9 +30,22 @@ with socket.create_connection(("127.0.0.1", redis), 30) as connection:
 with socket.create_connection(("127.0.0.1", mysql), 30) as connection:
     connection.recv(100)`;
 
+const LOG_IN = `
+import paramiko, sys
+transport = paramiko.Transport(("127.0.0.1", int(sys.argv[1])))
+transport.start_client(timeout=30)
+for password in ["one", "two", "three"]:
+    try:
+        transport.auth_password("root", password)
+    except paramiko.AuthenticationException:
+        pass
+transport.close()`;
+
 test("what somebody does to OpenCanary 0.9.10 is stored", { timeout: 600_000 }, async () => {
   const python = await installPython("opencanary-0.9.10", ["opencanary==0.9.10"]);
+  const client = await installPython("paramiko-4.0.0", ["paramiko==4.0.0"]);
   const [ftp, http, redis, mysql] = [await getPort(), await getPort(), await getPort(), await getPort()];
+  const ssh = await getPort();
   const service = (name: string, port: number, more = {}) =>
     Object.entries({ enabled: true, port, ...more }).map(([member, value]) => [`${name}.${member}`, value]);
   const settings = Object.fromEntries([
@@ -43,6 +56,7 @@ test("what somebody does to OpenCanary 0.9.10 is stored", { timeout: 600_000 }, 
     ...service("ftp", ftp, { banner: "FTP server ready" }),
     ...service("http", http, { banner: "Apache/2.2.22 (Ubuntu)", skin: "nasLogin" }),
     ...service("redis", redis),
+    ...service("ssh", ssh, { version: "SSH-2.0-OpenSSH_5.1p1 Debian-4" }),
     ...service("mysql", mysql, { banner: "5.5.43-0ubuntu0.14.04.1", log_connection_made: true }),
     [
       "logger",
@@ -59,8 +73,9 @@ test("what somebody does to OpenCanary 0.9.10 is stored", { timeout: 600_000 }, 
   const program = join(dirname(python), "opencanary.tac");
   await startSensor(python, ["-c", START, program], { folder, ready: /CanaryRedis starting on/ });
   await runProgram(python, ["-c", SCAN, ...[ftp, http, redis, mysql].map(String)]);
-  const log = await readLog(join(folder, "opencanary.log"), /"logtype": (?:2000|3000|17001|9003|8001)\b/, 4);
-  const rewrites = `${ftp}=21,${http}=80,${redis}=6379,${mysql}=3306`;
+  await runProgram(client, ["-c", LOG_IN, String(ssh)]);
+  const log = await readLog(join(folder, "opencanary.log"), /"logtype": (?:2000|3000|17001|9003|8001|4002)\b/, 7);
+  const rewrites = `${ftp}=21,${http}=80,${redis}=6379,${mysql}=3306,${ssh}=22`;
   const { summary, rows } = await replayLog(fromScanner(log), "auto", { PORT_REWRITES: rewrites });
   expect(summary).toMatchObject({ read: log.trim().split("\n").length, rejected: 0 });
   const contact = { source: SCANNER, sensor: "canary-1", transport: "tcp" };
@@ -69,5 +84,6 @@ test("what somebody does to OpenCanary 0.9.10 is stored", { timeout: 600_000 }, 
     { ...contact, port: 80, application: "http", method: "GET", path: "/index.html", agent: "probe/1" },
     { ...contact, port: 6379, application: "redis", commands: ["CONFIG SET dir /root/.ssh"] },
     { ...contact, port: 3306, application: "mysql" },
+    { ...contact, port: 22, application: "ssh", attempts: 3, logins: ["root/one", "root/two", "root/three"] },
   ]);
 });

@@ -27,7 +27,8 @@ export async function startSensor(
   args: readonly string[],
   { folder, ready }: { readonly folder: string; readonly ready: RegExp },
 ): Promise<void> {
-  const env = { ...process.env, HOME: folder, PYTHONUNBUFFERED: "1" };
+  // Cowrie takes the zone of its times from its environment alone.
+  const env = { ...process.env, HOME: folder, PYTHONUNBUFFERED: "1", TZ: "UTC" };
   const child = spawn(program, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));

@@ -37,7 +37,7 @@ export function toObservation(places: KnownPlaces, visit: Visit): ValidObservati
     sensor_id: sensor.id,
     dataset: sensor.dataset,
     source_ip: source.ip,
-    tags: source.isZmap && sensor.seesPackets ? ["zmap"] : [],
+    tags: source.isZmap && sensor.seesPackets ? ["zmap-client-scanner"] : [],
     metadata: sensor.metadata,
   };
   if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;

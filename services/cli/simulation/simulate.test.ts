@@ -1,7 +1,9 @@
+import { fileURLToPath } from "node:url";
 import { type ValidObservation, validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { type OpenEnricher, openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
+import { listRuleFiles, readRuleText } from "@noisefloor/ingest/tagging/rule-files/read-folder.ts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { SENSOR_PREFIX, SENSORS } from "./fleet.ts";
@@ -52,6 +54,15 @@ describe("a simulated fleet", () => {
       const result = validateObservation(sent, { now: NOW, retentionDays: 15, right: "everything" });
       expect(result).toEqual({ observation: sent, observedAt, isFilledIn: false });
     }
+  });
+
+  test("names only tags that the catalogue has", async () => {
+    const named = new Set(fortnight.flatMap(({ observation }) => observation.tags));
+    const files = await listRuleFiles(fileURLToPath(new URL("../../../infra/tags", import.meta.url)));
+    const texts = await Promise.all(files.map(({ file }) => readRuleText(file)));
+    const slugs = texts.map((text) => /^slug: (\S+)$/m.exec(text)?.[1]);
+    expect(named.size).toBeGreaterThan(0);
+    expect([...named].filter((slug) => !slugs.includes(slug))).toEqual([]);
   });
 
   test("shows every member of the wire schema", () => {

@@ -21,7 +21,7 @@ let stopRows: () => void;
 beforeAll(async () => {
   world = await createWorld(() => NOW);
   // The one tag that simulated sensors name themselves.
-  await world.addTags([makeTag("zmap", "unknown", { id: tagIdFromSlug("zmap") })]);
+  await world.addTags([makeTag("zmap-client-scanner", "unknown", { id: tagIdFromSlug("zmap-client-scanner") })]);
   const { rows, stop } = await openRows(commandOver(world), world.client, world.catalogue);
   stopRows = stop;
   ingest = await ingestOf(world, kafka, Date.now, [], createMetrics(), () => 100, { rows });

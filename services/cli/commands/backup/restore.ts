@@ -157,6 +157,12 @@ function formatCatchUp(newestReceipt: number | undefined, { kafka }: Settings): 
     newest,
     "Messages that the intake has read from the topic since then are missing. Before it starts, reset its group to read",
     "them again, from an hour earlier (UTC), or earlier if the intake lagged more than that. Nothing counts twice.",
+    ...(kafka.instanceId === undefined
+      ? []
+      : [
+          `An intake with KAFKA_INSTANCE_ID stays a member for ${kafka.sessionTimeoutMs / 1_000} s after it has stopped:`,
+          "until then the command changes nothing.",
+        ]),
     `  kafka-consumer-groups.sh --bootstrap-server ${kafka.connection.brokers.join(",")} --group ${kafka.groupId} \\`,
     `    --topic ${kafka.topic} --reset-offsets --to-datetime ${since} --execute`,
   ];
