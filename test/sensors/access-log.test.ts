@@ -8,7 +8,7 @@ import { unpackDebian } from "../support/programs.ts";
 import { makeFolder, readLog, replayLog, SCANNER, startSensor } from "./sensor.ts";
 
 const settingsOf = (folder: string, port: number) => `
-daemon off; pid ${folder}/pid; error_log stderr notice;
+daemon off; master_process off; pid ${folder}/pid; error_log stderr notice;
 events {}
 http {
   log_format vhost '$host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"';
@@ -38,7 +38,7 @@ test.each(["combined", "vhost"])("visits to nginx 1.26 in its log %s are stored"
   const folder = await makeFolder({});
   const settings = join(await makeFolder({ "nginx.conf": settingsOf(folder, port) }), "nginx.conf");
   const [loader, ...args] = commandOf("usr/sbin/nginx");
-  await startSensor(loader, [...args, "-p", folder, "-c", settings], { folder, ready: /start worker process/ });
+  await startSensor(loader, [...args, "-p", folder, "-c", settings], { folder, ready: /event method/ });
   await visit(port, "/cgi-bin/luci");
   await send(port, "OPTIONS sip:nm SIP/2.0\r\nVia: SIP/2.0/TCP nm\r\n\r\n");
   await send(port, "\x16\x03\x01\r\n");
