@@ -5,7 +5,7 @@ import { OWN_DATABASE, rowsOf } from "@noisefloor/clickhouse/client/table-names.
 import { COPIED_TABLES, SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 import { type Shard, slotsOf } from "../client/shard.ts";
-import { COPY_SETTINGS, type NamedCluster, storedColumns, tableOnCluster } from "../schema/reference-tables.ts";
+import { copySettings, type NamedCluster, storedColumns, tableOnCluster } from "../schema/reference-tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */
 const SHARDED_COPIES = COPIED_TABLES.filter((table) => SPREAD_TABLES.includes(table));
@@ -102,7 +102,7 @@ export async function copyPortion(portion: Portion, source: Source, target: Targ
   const rows = selectRows(portion, target.shards, columns, tableOnCluster(source.cluster, table));
   await server.command({
     query: `INSERT INTO ${table} (${columns}) ${rows}`,
-    clickhouse_settings: COPY_SETTINGS,
+    clickhouse_settings: copySettings(),
   });
 }
 

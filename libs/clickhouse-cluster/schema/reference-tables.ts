@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { identifier, literal } from "@noisefloor/clickhouse/client/sql-text.ts";
+import { storingAgain } from "@noisefloor/clickhouse/client/storing-again.ts";
 import { COPIED_TABLES, SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 import { askingReplica } from "../replicas/settings.ts";
@@ -11,7 +12,7 @@ const REFERENCE_TABLES = COPIED_TABLES.filter(
 );
 
 /** The same rows may have been inserted before, into a partition that was dropped since. */
-export const COPY_SETTINGS = { insert_deduplicate: 0, skip_unavailable_shards: 0 } as const;
+export const copySettings = () => ({ ...storingAgain(), skip_unavailable_shards: 0 }) as const;
 
 /** A cluster as SQL names it. */
 export type NamedCluster = {
@@ -43,7 +44,7 @@ export async function copyReferenceTables(server: ClickHouseClient, from: Cluste
     await server.command({
       query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${tableOnCluster(from, table)}
         WHERE _shard_num = ${shard}`,
-      clickhouse_settings: { ...COPY_SETTINGS, ...(replica !== undefined && askingReplica(replica)) },
+      clickhouse_settings: { ...copySettings(), ...(replica !== undefined && askingReplica(replica)) },
     });
   }
 }

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { type RowReader, readColumns } from "../client/columns.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { storingAgain } from "../client/storing-again.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Sources with observations that lack their network or country, as columns of equal length. */
@@ -148,8 +149,8 @@ export async function fillObservations(
         PREWHERE source_ip IN (${addresses.map((address) => `toIPv4(${address})`).join(",")})
         WHERE observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')) AS o
       WHERE (o.asn = 0 AND known_asn != 0) OR (o.country = '' AND known_country != '')
-      SETTINGS do_not_merge_across_partitions_select_final = 1, insert_deduplicate = 0`,
+      SETTINGS do_not_merge_across_partitions_select_final = 1`,
     query_params: { since },
-    clickhouse_settings: { ...LIMITS, log_comment: "fill-observations" },
+    clickhouse_settings: { ...LIMITS, ...storingAgain(), log_comment: "fill-observations" },
   });
 }

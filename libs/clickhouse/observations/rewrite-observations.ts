@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { monthAt } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
+import { StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { storingAgain } from "../client/storing-again.ts";
 import { OBSERVATIONS, OWN_DATABASE } from "../client/table-names.ts";
 import { observationColumns, RENAMED_COLUMNS } from "./observation-columns.ts";
 
@@ -12,7 +15,9 @@ export type RowFilter = { readonly from: number; readonly to: number; readonly r
 export type StoredRow = z.output<typeof storedRow>;
 
 /** The columns that are not named here keep the values that they have. */
-const storedRow = observationColumns.extend({ began_at: z.coerce.number().pipe(z.int()) }).loose();
+const storedRow = observationColumns
+  .extend({ began_at: z.coerce.number().pipe(z.int()), received_at: z.string() })
+  .loose();
 
 const ORDER = "source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id";
 
@@ -49,15 +54,23 @@ const BEFORE_ALL = { ip: "0.0.0.0", dataset: "", workspace: "", at: 0, sensor: "
 /** Rows have from some hundred bytes to 64 KiB. */
 const PAGE = { first: 500, max: 20_000, bytes: 8 * 1024 * 1024 };
 
+export type Page = {
+  readonly rows: readonly StoredRow[];
+  /** The rows of the page as they are now. */
+  readonly reread: () => Promise<readonly StoredRow[]>;
+};
+
 /** Reads rows in the order of the table's key, a few MiB at a time. */
-export async function* readRows(client: ClickHouseClient, filter: RowFilter): AsyncGenerator<readonly StoredRow[]> {
+export async function* readRows(client: ClickHouseClient, filter: RowFilter): AsyncGenerator<Page> {
   let after = BEFORE_ALL;
   let limit = PAGE.first;
   for (;;) {
-    const rows = await run(client, rowsAfter, { ...filter, ...after, limit });
+    const page = { ...filter, ...after, limit };
+    const reread = () => run(client, rowsAfter, page);
+    const rows = await reread();
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield rows;
+    yield { rows, reread };
     if (rows.length < limit) return;
     const { ip, dataset, workspace_id: workspace, began_at: at, sensor_id: sensor, observation_id: id } = last;
     after = { ip, dataset, workspace, at, sensor, id };
@@ -76,10 +89,13 @@ export type RowTags = Pick<StoredRow, "tags" | "rule_tags" | "shared_tags">;
 /**
  * Stores rows again with other tags. All else stays, also `received_at`: of rows received at the same time the one
  * inserted last counts, while a row that the intake replaces in the meantime is newer and stays.
+ * @param reread reads the rows again.
+ * @throws StoreError when they have not got their tags.
  */
 export async function rewriteTags(
   client: ClickHouseClient,
   changes: readonly { readonly row: StoredRow; readonly tags: RowTags }[],
+  reread: () => Promise<readonly StoredRow[]>,
 ): Promise<void> {
   if (changes.length === 0) return;
   const values = changes.map(({ row, tags }) => {
@@ -87,13 +103,20 @@ export async function rewriteTags(
     return { ...columns, ...tags };
   });
   // The same change may be made again after another was made in between.
-  await client.insert({
-    table: "observations",
-    values,
-    format: "JSONEachRow",
-    clickhouse_settings: { insert_deduplicate: 0 },
-  });
+  await client.insert({ table: "observations", values, format: "JSONEachRow", clickhouse_settings: storingAgain() });
+  const wanted = new Map(changes.map(({ row, tags }) => [keyOf(row), { receivedAt: row.received_at, tags }]));
+  for (const row of await reread()) {
+    const change = wanted.get(keyOf(row));
+    if (change === undefined || change.receivedAt !== row.received_at || hasTags(row, change.tags)) continue;
+    throw new StoreError("ClickHouse did not store rows with their new tags, though it said so");
+  }
 }
+
+const keyOf = ({ ip, dataset, workspace_id, began_at, sensor_id, observation_id }: StoredRow) =>
+  JSON.stringify([ip, dataset, workspace_id, began_at, sensor_id, observation_id]);
+
+const hasTags = (row: RowTags, { tags, rule_tags, shared_tags }: RowTags) =>
+  isDeepStrictEqual([row.tags, row.rule_tags, row.shared_tags], [tags, rule_tags, shared_tags]);
 
 const storedMonths = defineQuery({
   name: "stored-months",

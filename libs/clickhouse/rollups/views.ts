@@ -3,6 +3,7 @@ import type { ClickHouseClient } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
+import { storingAgain } from "../client/storing-again.ts";
 
 /** Inserts go by position: the columns of a view may stand in another order than those of its table. */
 const viewSelect = defineQuery({
@@ -35,6 +36,7 @@ export async function fillRollup(
   await client.command({
     query: `INSERT INTO ${identifier(table)} (${view.columns.map(identifier).join(", ")}) ${view.select}
       SETTINGS additional_table_filters = {${literal(source)}: ${literal(where)}}, final = 1,
-        do_not_merge_across_partitions_select_final = 1, insert_deduplicate = 0`,
+        do_not_merge_across_partitions_select_final = 1`,
+    clickhouse_settings: storingAgain(),
   });
 }

@@ -184,6 +184,18 @@ test("what the intake stores meanwhile is counted exactly", async () => {
   await expectSame();
 });
 
+test("a rule that goes, comes back and goes again takes its tag away each time", async () => {
+  const stored = randomObservations(seeded(6), 20).map(({ session_id: _none, ...rest }) => rest);
+  const without = { b: BEFORE.b, c: BEFORE.c };
+  await storeIn(world, rulesOf(BEFORE), stored);
+  await storeIn(expected, rulesOf(without), stored);
+  for (const rules of [without, BEFORE, without]) {
+    expect((await reapply(rules)).changed).toBeGreaterThan(0);
+    expect(await reapply(rules), "nothing is left to do").toMatchObject({ changed: 0 });
+  }
+  await expectSame();
+});
+
 test("interrupted at any step, the same call again does what is left", async () => {
   const stored = randomObservations(seeded(4), atVolume(150, 300));
   await storeIn(world, rulesOf(BEFORE), stored);

@@ -96,7 +96,7 @@ async function reapplyRows(
   for (const { from, to, rows } of months) {
     const range = { from: Math.max(from, times.from), to: Math.min(to, times.to), receivedFrom };
     let done = 0;
-    for await (const page of readRows(client, range)) {
+    for await (const { rows: page, reread } of readRows(client, range)) {
       const { changes, removes } = decidePage(page, decide, tally);
       if (!dryRun && changes.length > 0) {
         assertSpace();
@@ -104,7 +104,7 @@ async function reapplyRows(
           await markRollupsStale(client, times);
           lost.isMarked = true;
         }
-        await rewriteTags(client, changes);
+        await rewriteTags(client, changes, reread);
       }
       done += page.length;
       onProgress("observations", before + Math.min(done, rows), total);
