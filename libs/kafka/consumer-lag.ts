@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
+import { readBrokerClock } from "./broker-clock.ts";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
+import { rememberBroker } from "./kafkajs-patches/raw-requests.ts";
 
 /** How many messages of each partition a group has not committed yet, as of the last poll. */
 export type ConsumerLag = {
   current(): Iterable<readonly [partition: string, messages: number]>;
+  /** How far the brokers' clock is ahead of ours, in milliseconds; undefined while they do not tell it. */
+  skewMs(): number | undefined;
   stop(): Promise<void>;
 };
 
@@ -22,14 +26,18 @@ export function pollConsumerLag(
   onLag: (messages: number) => void = () => {},
   intervalMs: number = LAG_INTERVAL_MS,
 ): ConsumerLag {
-  const admin: Admin = connectKafka(connection, log).admin();
+  const clientId = `${connection.clientId}-lag`;
+  rememberBroker(clientId);
+  const admin: Admin = connectKafka({ ...connection, clientId }, log).admin();
   const shutdown = new AbortController();
+  let skewMs: number | undefined;
   let lag: ReadonlyMap<string, number> = new Map();
   const poll = async () => {
     while (!shutdown.signal.aborted) {
       try {
         // Each time: the first connection may have failed.
         await admin.connect();
+        skewMs = await readBrokerClock(clientId, Date.now).catch(() => undefined);
         lag = await readLag(admin, group);
         onLag([...lag.values()].reduce((sum, messages) => sum + messages, 0));
       } catch (error) {
@@ -41,6 +49,7 @@ export function pollConsumerLag(
   const polling = poll();
   return {
     current: () => lag,
+    skewMs: () => skewMs,
     async stop() {
       shutdown.abort();
       await polling;

@@ -3,6 +3,7 @@ import kafkajs, { type Consumer } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
 import { createDeliveries, type Deliveries, type TopicOffset } from "./deliveries.ts";
+import { type LostMessages, onLostMessages } from "./kafkajs-patches/lost-messages.ts";
 import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
 import { isLostMembership, isTransient, toKafkaError } from "./library-errors.ts";
 import type { StreamConsumer } from "./port/port.ts";
@@ -28,6 +29,8 @@ export type ConsumerOptions = {
   readonly instanceId?: string | undefined;
   /** Called each time that the consumer restarts after an error. */
   readonly onRestart?: () => void;
+  /** Called with messages that the topic has deleted before they were read. */
+  readonly onLost?: (lost: LostMessages) => void;
 };
 
 /** The library's own retries: it reports nothing of an outage that is shorter than these take. */
@@ -45,6 +48,7 @@ const JOIN_TIMEOUT_MS = 5_000;
  */
 export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOptions, log: Logger): StreamConsumer {
   const consumer = createConsumer(connection, options, log);
+  if (options.onLost !== undefined) onLostMessages(options.groupId, options.onLost);
   const isAlive = trackLiveness(consumer);
   const restartDelay = restartBackoff(consumer);
   const shutdown = new AbortController();

@@ -1,5 +1,5 @@
 import kafkajs from "kafkajs";
-import { KafkaError, KafkaUnavailableError } from "./port/errors.ts";
+import { KafkaClockError, KafkaError, KafkaUnavailableError } from "./port/errors.ts";
 
 type Brokers = { readonly brokers: readonly string[] };
 
@@ -10,6 +10,10 @@ export function toKafkaError(error: unknown, { brokers }: Brokers): unknown {
 
 /** The same, and errors that a retry may clear become a {@link KafkaUnavailableError}. */
 export function toProduceError(error: unknown, { brokers }: Brokers): unknown {
+  if (isOfType(error, WRONG_TIME)) {
+    const message = `this machine's clock is ahead of that of Kafka at ${brokers.join(", ")}, which refuses its messages`;
+    return new KafkaClockError(message, { cause: error });
+  }
   return error instanceof kafkajs.KafkaJSError && isTransient(error)
     ? new KafkaUnavailableError(describe(error, brokers), { cause: error })
     : toKafkaError(error, { brokers });
@@ -47,13 +51,17 @@ const NO_MEMBER: ReadonlySet<string> = new Set([
 
 /** Whether the library joins the group again, or fails, when it learns of the same. */
 export function isLostMembership(error: unknown): boolean {
-  const cause = rootCause(error);
-  return cause instanceof kafkajs.KafkaJSProtocolError && NO_MEMBER.has(cause.type);
+  return isOfType(error, NO_MEMBER);
 }
 
 const TOO_LARGE: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
 
-export function isMessageTooLarge(error: unknown): boolean {
+export const isMessageTooLarge = (error: unknown): boolean => isOfType(error, TOO_LARGE);
+
+/** A timestamp further ahead, or back, than the topic allows. */
+const WRONG_TIME: ReadonlySet<string> = new Set(["INVALID_TIMESTAMP"]);
+
+function isOfType(error: unknown, types: ReadonlySet<string>): boolean {
   const cause = rootCause(error);
-  return cause instanceof kafkajs.KafkaJSProtocolError && TOO_LARGE.has(cause.type);
+  return cause instanceof kafkajs.KafkaJSProtocolError && types.has(cause.type);
 }

@@ -7,7 +7,9 @@ export function toStreamMessage(topic: string, partition: number, message: Kafka
   const headers = readHeaders(message.headers);
   const ours = { topic, partition, offset, key, value, timestamp: Number(timestamp), headers };
   // Only our decoder sets it, see kafkajs-patches/fetch-decoder.ts.
-  return "damage" in message && typeof message.damage === "string" ? { ...ours, damage: message.damage } : ours;
+  if (!("damage" in message) || typeof message.damage !== "string") return ours;
+  const damagedFrom = "damagedFrom" in message ? String(message.damagedFrom) : offset;
+  return { ...ours, damage: message.damage, damagedFrom };
 }
 
 const NO_HEADERS = Object.freeze({});

@@ -111,6 +111,12 @@ export function createMetrics() {
       help: "Restarts of the consumer after an error, such as a long outage of the brokers",
       registers,
     }),
+    kafkaUnreadable: new Counter({
+      name: "noisefloor_kafka_unreadable_messages_total",
+      help: "Messages that can never be read: the topic deleted them before they were read, or their batch is damaged",
+      labelNames: ["topic"],
+      registers,
+    }),
     databaseReloadFailures: new Counter({
       name: "noisefloor_database_reload_failures_total",
       help: "Times that a database of networks and countries (MMDB_PATHS) could not be read; the earlier one stays in use",

@@ -16,6 +16,7 @@ export type IngestMetrics = Pick<
   | "gauge"
   | "gaugeBy"
   | "kafkaRestarts"
+  | "kafkaUnreadable"
   | "databaseReloadFailures"
 >;
 

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { assertClock } from "@noisefloor/clickhouse/server/clock.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
 import type { Operation } from "@noisefloor/http/operations/operation.ts";
@@ -28,6 +29,7 @@ import {
   postSplunkEventsVersioned,
   postTpotBatch,
 } from "./sources/http/operation.ts";
+import { openRequests } from "./sources/http/requests.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
 import { registerIntake } from "./sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
@@ -47,6 +49,8 @@ export type IngestOptions = SensorKeys & {
   readonly rows?: Omit<RowOptions, "sessions"> | undefined;
   /** Without it nothing is rejected for want of space. */
   readonly disk?: DiskGuard | undefined;
+  /** How far the store's clock is ahead of ours, in milliseconds. Without it nothing is rejected for that. */
+  readonly storeSkewMs?: (() => number) | undefined;
   /** What the dead letters of one sender, or of Kafka as a whole, may take a UTC day. */
   readonly deadLetterBytesPerDay?: number | undefined;
   /** What all HTTP requests in memory may take together; 128 MiB unless given. */
@@ -115,7 +119,15 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   setMaxListeners(0, shutdown.signal);
   const counter = createSensorCounter(now);
   const storedCounts = storeSensorCounts(counter, client, log, options.sensorCountsFlushMs);
-  const openStore = storeOpener({ ...options, shutdown: shutdown.signal });
+  const assertClocks = () => {
+    assertClock("ClickHouse", options.storeSkewMs?.());
+    assertClock("Kafka", kafka?.skewMs());
+  };
+  const assertStorable = () => {
+    assertClocks();
+    disk?.assertSpace();
+  };
+  const openStore = storeOpener({ ...options, assertSpace: assertStorable, shutdown: shutdown.signal });
   const patientCatalogue = retryingCatalogue(options.catalogue, shutdown.signal, log);
   /** What the way of a source's records needs, see pipeline.ts. */
   const openSource = (source: Source) => {
@@ -136,6 +148,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     checks: {
       ...(kafka !== undefined && { kafka: kafka.assertAlive }),
       ...(disk !== undefined && { disk: async () => disk.assertSpace() }),
+      clock: async () => assertClocks(),
     },
     register(app) {
       registerIntake(app, {
@@ -145,8 +158,9 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         isWorkspaceKey: options.isWorkspaceKey,
         formats,
         decode,
+        requests: openRequests(client, { now, log }),
         // With Kafka, the brokers store what is published until ClickHouse has space again.
-        assertSpace: kafka === undefined ? disk?.assertSpace : undefined,
+        assertSpace: kafka === undefined ? assertStorable : assertClocks,
         memoryBytes: options.requestMemoryBytes,
       });
     },
@@ -159,7 +173,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       const way = openSource("kafka");
       for (const { source, format } of kafka.topics) {
         const named = format === undefined ? undefined : findFormats(format, formats);
-        await startKafkaIngest({ ...way, source, raw: named && { formats: named, decode } });
+        const onUnreadable = (topic: string, messages: number) => metrics.kafkaUnreadable.inc({ topic }, messages);
+        await startKafkaIngest({ ...way, source, raw: named && { formats: named, decode }, onUnreadable });
       }
     },
     async stop() {
@@ -181,9 +196,8 @@ function storeLag({ client, now, log }: IngestOptions) {
 }
 
 /** @returns what opens the ways of a source's records into the store. */
-function storeOpener(options: IngestOptions & { readonly shutdown: AbortSignal }) {
-  const { client, disk, deadLetterBytesPerDay, index, now, shutdown, metrics, log } = options;
-  const assertSpace = disk?.assertSpace;
+function storeOpener(options: IngestOptions & { readonly shutdown: AbortSignal; readonly assertSpace: () => void }) {
+  const { client, assertSpace, deadLetterBytesPerDay, index, now, shutdown, metrics, log } = options;
   const sessions = storedSessions(client);
   const measure = measureInserts<ObservationRow>(metrics);
   const wrapInsert = (insert: Insert<ObservationRow>): Insert<ObservationRow> => {

@@ -24,6 +24,7 @@ import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
 import { legacySearch, registerLegacySearch } from "./legacy/search-route.ts";
 import { getNetwork } from "./network/operation.ts";
 import { registerNetwork } from "./network/route.ts";
+import { lookForNewKeys } from "./new-keys.ts";
 import { NOISE_OPERATIONS } from "./noise/operations.ts";
 import { registerNoise } from "./noise/route.ts";
 import type { Explorer } from "./pages/explorer.ts";
@@ -119,6 +120,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     plansUrl: deps.plansUrl,
   });
 
+  lookForNewKeys(app, { accessCache: deps.accessCache, cache: deps.feeds.cache });
   registerCommunity(app, { lookUp, authenticate, countLookups, publicUrl: deps.publicUrl });
   registerTags(app, { catalogue, authenticate });
   registerTagRule(app, { catalogue, authenticate, read: deps.readSingle });

@@ -1,7 +1,8 @@
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
+import { readStoreIdentity } from "../client/store-identity.ts";
+import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** Which caller each API key belongs to, kept in memory: looking a key up costs no query. */
 export type AccessCache = {
@@ -10,6 +11,7 @@ export type AccessCache = {
   /** The workspace itself, for what runs on its behalf; undefined for an unknown id. */
   callerOfWorkspace(workspaceId: string): Caller | undefined;
   refresh(): Promise<void>;
+  lookAgain: PollingCache<unknown>["lookAgain"];
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;
   stop(): void;
@@ -23,7 +25,7 @@ const MAX_KEYS_BY_TEXT = 10_000;
 
 /** Reads workspaces and keys and keeps them up to date: a key made or revoked anywhere counts here within seconds. */
 export async function openAccessCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<AccessCache> {
-  const { current, refresh, ageSeconds, stop } = await openPollingCache(
+  const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
     () => readAccessVersion(client),
     async () => {
       const [workspaces, keys] = await Promise.all([readWorkspaces(client), readApiKeys(client)]);
@@ -45,7 +47,11 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
         isEmpty: workspaces.length === 0 && keys.length === 0,
       };
     },
-    { ...options, tables: ["workspaces", "api_keys"], isEmpty: (content) => content.isEmpty },
+    {
+      ...options,
+      tables: ["workspaces", "api_keys"],
+      lossy: { isEmpty: (content) => content.isEmpty, readIdentity: () => readStoreIdentity(client) },
+    },
   );
   const callerOf = (key: string) => {
     const { byHash, byKey } = current();
@@ -56,5 +62,5 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
     return caller;
   };
   const callerOfWorkspace = (workspaceId: string) => current().callers.get(workspaceId);
-  return { callerOf, callerOfWorkspace, refresh, ageSeconds, stop };
+  return { callerOf, callerOfWorkspace, refresh, lookAgain, ageSeconds, stop };
 }

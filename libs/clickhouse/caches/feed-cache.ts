@@ -3,10 +3,11 @@ import { z } from "zod";
 import { hashKey } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
+import { readStoreIdentity } from "../client/store-identity.ts";
 import { readFeeds } from "../feeds/definitions.ts";
-import { type GuardNetwork, readGuardNetworks } from "../feeds/guard-networks.ts";
+import { type GuardNetwork, NO_WORKSPACE, readGuardNetworks } from "../feeds/guard-networks.ts";
 import { type FeedToken, readFeedTokens } from "../feeds/tokens.ts";
-import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
+import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** The feeds that users made, their tokens and what they guard, kept in memory: a reader's token costs no query. */
 export type FeedCache = {
@@ -16,9 +17,10 @@ export type FeedCache = {
   /** The token with this text; undefined when it is not known or was revoked. */
   token(text: string): FeedToken | undefined;
   tokensOf(feedId: string): readonly FeedToken[];
-  /** The networks that a workspace guards, and when that changed last, in milliseconds since 1970 UTC. */
+  /** The networks that a workspace guards, and when what it or all workspaces guard changed last (ms since 1970 UTC). */
   guardOf(workspaceId: string): Guard;
   refresh(): Promise<void>;
+  lookAgain: PollingCache<unknown>["lookAgain"];
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;
   stop(): void;
@@ -46,7 +48,7 @@ async function readFeedsVersion(client: ClickHouseClient): Promise<string> {
 
 /** Reads them and keeps them up to date: a token that is made or revoked anywhere counts here within seconds. */
 export async function openFeedCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<FeedCache> {
-  const { current, refresh, ageSeconds, stop } = await openPollingCache(
+  const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
     () => readFeedsVersion(client),
     async () => {
       const [version, feeds, tokens, guards] = await Promise.all([
@@ -60,19 +62,27 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
         byId: new Map(feeds.map((feed) => [feed.id, feed])),
         tokens: new Map(tokens.map((token) => [token.sha256, token])),
         guards: guardsByWorkspace(guards),
-        // Not one without feeds: the last one may have been deleted.
         isEmpty: version === NO_ROWS,
       };
     },
-    { ...options, tables: ["feeds", "feed_tokens", "guard_networks"], isEmpty: (content) => content.isEmpty },
+    {
+      ...options,
+      tables: ["feeds", "feed_tokens", "guard_networks"],
+      lossy: { isEmpty: (content) => content.isEmpty, readIdentity: () => readStoreIdentity(client) },
+    },
   );
   return {
     feeds: () => current().feeds,
     feedById: (id) => current().byId.get(id),
     token: (text) => current().tokens.get(hashKey(text)),
     tokensOf: (feedId) => [...current().tokens.values()].filter((token) => token.feedId === feedId),
-    guardOf: (workspaceId) => current().guards.get(workspaceId) ?? NO_GUARD,
+    guardOf(workspaceId) {
+      const { guards } = current();
+      const { networks, changedAt } = guards.get(workspaceId) ?? NO_GUARD;
+      return { networks, changedAt: Math.max(changedAt, guards.get(NO_WORKSPACE)?.changedAt ?? 0) };
+    },
     refresh,
+    lookAgain,
     ageSeconds,
     stop,
   };

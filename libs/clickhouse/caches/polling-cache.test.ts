@@ -46,19 +46,46 @@ test("a poll that fails is reported, but not one that was running when the cache
   expect(errors).toHaveLength(before);
 });
 
-test("content that was there is never replaced by none: the cached content is served, and the poll fails", async () => {
+test("the content of a store that was lost is served on, and its polls fail; the last row may be deleted", async () => {
   let stored = ["a key"];
+  let identity = "one";
   const cache = await openPollingCache(
     async () => stored.join(),
     async () => stored,
-    { intervalMs: 1_000_000, isEmpty: (content) => content.length === 0 },
+    {
+      intervalMs: 1_000_000,
+      lossy: { isEmpty: (content) => content.length === 0, readIdentity: async () => identity },
+    },
   );
   stored = [];
-  await expect(cache.refresh()).rejects.toThrow("is empty and was not before");
-  await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("is empty and was not before");
+  await cache.refresh();
+  expect(cache.current(), "deleted").toEqual([]);
+  stored = ["a key"];
+  await cache.refresh();
+  [stored, identity] = [[], "another"];
+  await expect(cache.refresh()).rejects.toThrow("made anew and is empty");
+  await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("made anew and is empty");
   expect(cache.current()).toEqual(["a key"]);
   stored = ["another"];
   await cache.refresh();
   expect(cache.current()).toEqual(["another"]);
+  cache.stop();
+});
+
+test("a change that a caller knows of shows when it looks again, and however many look, the store is asked seldom", async () => {
+  let version = "1";
+  let polls = 0;
+  const readVersion = async () => {
+    polls++;
+    return version;
+  };
+  const cache = await openPollingCache(readVersion, async () => `content ${version}`, { intervalMs: 1_000_000 });
+  version = "2";
+  await cache.lookAgain();
+  expect(cache.current()).toBe("content 2");
+  version = "3";
+  await Promise.all(Array.from({ length: 1_000 }, () => cache.lookAgain()));
+  expect(cache.current(), "also right after another look").toBe("content 3");
+  expect(polls).toBe(3);
   cache.stop();
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../client/errors.ts";
 import type { TableChanges } from "./table-changes.ts";
 
@@ -7,6 +8,11 @@ export type PollingCache<T> = {
   current(): T;
   /** Reads it again if it has changed: when it resolves, every change made before the call shows. */
   refresh(): Promise<void>;
+  /**
+   * Refreshes for a caller who may know of a change that does not show yet. Resolves also when that fails or takes long;
+   * calls share refreshes, of which there are few, so that any number of callers may guess.
+   */
+  lookAgain(): Promise<void>;
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;
   stop(): void;
@@ -25,36 +31,44 @@ export type PollingOptions = {
 type ContentOptions<T> = {
   /** The tables that all of the content comes from; without them every poll reads the version. */
   readonly tables?: readonly string[];
-  /** Recognises empty content: a store that was lost or cut off reads as empty, too. */
-  readonly isEmpty?: (content: T) => boolean;
+  /** Content of which a store that was lost, and made anew, has nothing. */
+  readonly lossy?: {
+    readonly isEmpty: (content: T) => boolean;
+    /** Says whether the store is still the same. */
+    readonly readIdentity: () => Promise<string>;
+  };
 };
 
 /** With the timeout of a poll, less than the five seconds after which a revoked key must not work. */
 const POLL_MS = 2_000;
 
+/** The least time between refreshes that {@link PollingCache.lookAgain} asks for, and how long it waits for one. */
+const LOOK_AGAIN_MS = { every: 500, wait: 5_000 };
+
 /**
  * Reads something and polls every two seconds whether it has changed, so that a change made anywhere shows here soon.
  * @param readVersion anything cheap that changes whenever the content does.
- * @param options `isEmpty`: content that was not empty is never replaced by content that is; that is an error instead.
+ * @param options `lossy`: content of a store that was lost is not replaced by none; that is an error instead.
  */
 export async function openPollingCache<T>(
   readVersion: () => Promise<string>,
   read: () => Promise<T>,
   options: PollingOptions & ContentOptions<T> = {},
 ): Promise<PollingCache<T>> {
-  const { isEmpty = () => false, tables } = options;
+  const { lossy, tables } = options;
   const readQuiet = tables && options.changes?.(tables);
   let version = await readVersion();
   let content = await read();
   let polledAt = performance.now();
+  const identity = await lossy?.readIdentity();
 
   const poll = async () => {
     const start = performance.now();
     const latest = await readVersion();
     if (latest !== version) {
       const found = await read();
-      if (isEmpty(found) && !isEmpty(content)) {
-        throw new StoreError("it is empty and was not before; if that is intended, restart the service");
+      if (lossy?.isEmpty(found) && !lossy.isEmpty(content) && (await lossy.readIdentity()) !== identity) {
+        throw new StoreError("the database was made anew and is empty; if that is intended, restart the service");
       }
       content = found;
       version = latest;
@@ -86,11 +100,21 @@ export async function openPollingCache<T>(
       isTicking = false;
     }
   };
+  let nextLook: Promise<void> | undefined;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const look = async () => {
+    await sleep(Math.max(0, lookedAt + LOOK_AGAIN_MS.every - performance.now()), undefined, { ref: false });
+    lookedAt = performance.now();
+    // Callers from now on may know of a change that this refresh does not see.
+    nextLook = undefined;
+    await Promise.race([refresh().catch(() => {}), sleep(LOOK_AGAIN_MS.wait, undefined, { ref: false })]);
+  };
   const timer = setInterval(() => void tick(), options.intervalMs ?? POLL_MS);
   timer.unref();
   return {
     current: () => content,
     refresh,
+    lookAgain: () => (nextLook ??= look()),
     ageSeconds: () => (performance.now() - polledAt) / 1_000,
     stop() {
       isStopped = true;

@@ -2,7 +2,8 @@ import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { readSenders, readSensorKeysVersion } from "../access/sensor-keys.ts";
 import { hashKey } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
+import { readStoreIdentity } from "../client/store-identity.ts";
+import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** Which sender each sensor key belongs to and where it may publish, kept in memory: checking a key costs no query. */
 export type SensorKeyCache = {
@@ -11,6 +12,7 @@ export type SensorKeyCache = {
   /** Whether senders need a key. Revoked keys count: revoking the last one must not open the intake. */
   hasKeys(): boolean;
   refresh(): Promise<void>;
+  lookAgain: PollingCache<unknown>["lookAgain"];
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;
   stop(): void;
@@ -21,7 +23,7 @@ export async function openSensorKeyCache(
   client: ClickHouseClient,
   options: PollingOptions = {},
 ): Promise<SensorKeyCache> {
-  const { current, refresh, ageSeconds, stop } = await openPollingCache(
+  const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
     () => readSensorKeysVersion(client),
     async () => {
       const { keys, needKey } = await readSenders(client);
@@ -34,12 +36,17 @@ export async function openSensorKeyCache(
       );
       return { senders, needKey, isEmpty: keys.length === 0 };
     },
-    { ...options, tables: ["sensor_keys"], isEmpty: (content) => content.isEmpty },
+    {
+      ...options,
+      tables: ["sensor_keys"],
+      lossy: { isEmpty: (content) => content.isEmpty, readIdentity: () => readStoreIdentity(client) },
+    },
   );
   return {
     senderOf: (key) => current().senders.get(hashKey(key)),
     hasKeys: () => current().needKey,
     refresh,
+    lookAgain,
     ageSeconds,
     stop,
   };

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "../client/client.ts";
+import { readStoreIdentity } from "../client/store-identity.ts";
 import { type CataloguedTag, readTags, readTagsVersion } from "../tags/tags.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
@@ -29,7 +30,11 @@ export async function openTagCatalogue(client: ClickHouseClient, options: Pollin
         bySlug: new Map(tags.map((tag) => [tag.slug, tag])),
       };
     },
-    { ...options, tables: ["tags"], isEmpty: ({ tags }) => tags.length === 0 },
+    {
+      ...options,
+      tables: ["tags"],
+      lossy: { isEmpty: ({ tags }) => tags.length === 0, readIdentity: () => readStoreIdentity(client) },
+    },
   );
   const byId = (id: string) => current().byId.get(id.toLowerCase());
   return {

@@ -20,6 +20,11 @@ export class StoreFullError extends Error {
   override name = "StoreFullError";
 }
 
+/** This machine's clock is too far from another's that it has to agree with. */
+export class ClockError extends Error {
+  override name = "ClockError";
+}
+
 const [READONLY, ACCESS_DENIED, AUTHENTICATION_FAILED] = ["164", "497", "516"];
 
 /** For an error about access rights: which right the user lacks, and what to do. Undefined for other errors. */
@@ -129,7 +134,7 @@ const PROXY_TEXT_LENGTH = 500;
 /** The client's message when an answer takes longer than the request timeout. */
 const CLIENT_TIMEOUT = "Timeout error.";
 
-const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteResponseError, StoreFullError];
+const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteResponseError, StoreFullError, ClockError];
 
 /**
  * What a server of a cluster says that lost another one half-way: ATTEMPT_TO_READ_AFTER_EOF, which is

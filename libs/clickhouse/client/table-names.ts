@@ -25,6 +25,7 @@ export const DEAD_LETTER_RETRIES = rowsOf("dead_letter_retries");
 export const DEAD_LETTERS = rowsOf("dead_letters");
 export const FEED_OBJECTS = rowsOf("feed_objects");
 export const FEED_REFRESHES = rowsOf("feed_refreshes");
+export const INTAKE_REQUESTS = rowsOf("intake_requests");
 export const OBSERVATIONS = rowsOf("observations");
 export const SCOPE_TAGS = rowsOf("scope_tags");
 export const SENSOR_ACTIVITY = rowsOf("sensor_activity");

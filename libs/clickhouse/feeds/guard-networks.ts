@@ -3,6 +3,9 @@ import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
+/** The workspace of what no feed of any workspace lists. */
+export const NO_WORKSPACE = "";
+
 const guardSchema = z.object({
   id: z.string(),
   workspaceId: z.string(),

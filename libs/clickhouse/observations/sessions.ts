@@ -35,18 +35,21 @@ const storedIds = defineQuery({
 const storedSessions = defineQuery({
   name: "stored-sessions",
   sql: `
-    SELECT ${OBSERVATION_COLUMNS}
+    SELECT ${OBSERVATION_COLUMNS}, toUnixTimestamp64Milli(received_at) AS stored_at
     FROM ${OBSERVATIONS} FINAL
     WHERE source_ip IN {ips:Array(IPv4)} AND observation_id IN {ids:Array(String)} AND ${BETWEEN}
     ORDER BY received_at DESC
     LIMIT 1 BY source_ip, dataset, workspace_id, sensor_id, observation_id
     SETTINGS optimize_move_to_prewhere_if_final = 1`,
   params,
-  row: observationColumns,
+  row: observationColumns.extend({ stored_at: z.int() }),
 });
 
-/** The row of a session, as it was last stored; `began_at` in milliseconds since 1970 UTC. */
-export type StoredSession = StoredObservation;
+/**
+ * The row of a session, as it was last stored; `began_at` and `stored_at`, by the server's clock, in milliseconds since
+ * 1970 UTC.
+ */
+export type StoredSession = StoredObservation & { readonly stored_at: number };
 
 /** A session to look for: its source and the id that its row is stored under. */
 export type SessionAddress = { readonly sourceIp: string; readonly observationId: string };

@@ -13,13 +13,13 @@ export async function renewStaleRollups(
   client: ClickHouseClient,
   options: RenewOptions = {},
 ): Promise<"current" | "replaced" | "aborted"> {
-  const stale = await readStaleRollups(client);
-  if (stale === undefined) return "current";
-  if (!(await replaceRollups(client, { ...options, stale }))) return "aborted";
+  const found = await readStaleRollups(client);
+  if (found === undefined) return "current";
+  if (!(await replaceRollups(client, { ...options, stale: found.stale }))) return "aborted";
   // After the rollups: what a feed still lists is told again as these say it.
   if ((await countStaleAddresses(client)) > 0) {
     await eraseObjects(client, `SELECT arrayJoin(addresses) FROM ${STALE_ADDRESSES}`);
   }
-  await unmarkStaleRollups(client);
+  await unmarkStaleRollups(client, found.marks);
   return "replaced";
 }

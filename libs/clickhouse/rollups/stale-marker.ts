@@ -1,45 +1,46 @@
+import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import type { TimeRange } from "./replace.ts";
 
 /**
- * A table that exists while observations are gone, or have lost tags, that the rollups may still count. It outlives a
- * process that is killed, so that the next one replaces the rollups.
+ * Times in which observations are gone, have lost tags, or were stored without all views having seen them. The marks
+ * outlive a process that is killed, so that the next one makes the rollups anew.
  */
-export const STALE_ROLLUPS = "stale_rollups";
-
-/** Beside it, the addresses that observations are gone of. */
-export const STALE_ADDRESSES = "stale_addresses";
-const ADDRESSES_PER_ROW = 50_000;
-
-const exists = defineQuery({
-  name: "stale-rollups-exists",
-  sql: "SELECT count() AS tables FROM system.tables WHERE database = currentDatabase() AND name = {table:String}",
-  params: z.object({ table: z.string() }),
-  row: z.object({ tables: z.int() }),
-});
-
-const range = defineQuery({
-  name: "stale-rollups",
-  sql: `SELECT min(first) AS first, max(last) AS last FROM ${STALE_ROLLUPS} HAVING count() > 0`,
+const renewals = defineQuery({
+  name: "rollup-renewals",
+  sql: `SELECT groupArray(toString(id)) AS ids, min(from_ms) AS first, max(to_ms) AS last FROM rollup_renewals
+    HAVING count() > 0`,
   params: z.object({}),
-  row: z.object({ first: z.int(), last: z.int() }),
+  row: z.object({ ids: z.array(z.string()), first: z.int(), last: z.int() }),
 });
 
-/** The times whose rollups may be stale; undefined when none are. */
-export async function readStaleRollups(client: ClickHouseClient): Promise<TimeRange | undefined> {
-  if ((await runForOne(client, exists, { table: STALE_ROLLUPS })).tables === 0) return undefined;
-  const [found] = await run(client, range, {});
-  return found && { from: found.first, to: found.last };
+/** The times whose rollups may be stale, and the marks that say so. */
+export type StaleRollups = { readonly stale: TimeRange; readonly marks: readonly string[] };
+
+/** @returns undefined when no rollups are stale. */
+export async function readStaleRollups(client: ClickHouseClient): Promise<StaleRollups | undefined> {
+  const [found] = await run(client, renewals, {});
+  return found && { stale: { from: found.first, to: found.last }, marks: found.ids };
 }
 
 export async function markRollupsStale(client: ClickHouseClient, { from, to }: TimeRange): Promise<void> {
-  await client.command({
-    query: `CREATE TABLE IF NOT EXISTS ${STALE_ROLLUPS} (first Int64, last Int64) ENGINE = TinyLog`,
-  });
-  await client.insert({ table: STALE_ROLLUPS, values: [{ first: from, last: to }], format: "JSONEachRow" });
+  const values = [{ id: randomUUID(), from_ms: from, to_ms: to }];
+  await client.insert({ table: "rollup_renewals", values, format: "JSONEachRow" });
 }
+
+/** Removes marks, and those of addresses; marks of times that were made meanwhile stay. */
+export async function unmarkStaleRollups(client: ClickHouseClient, marks: readonly string[]): Promise<void> {
+  await client.command({ query: `DROP TABLE IF EXISTS ${STALE_ADDRESSES} SYNC` });
+  const change = "DELETE WHERE id IN {marks:Array(UUID)}";
+  await mutate(client, { table: "rollup_renewals", change, params: { marks: [...marks] } });
+}
+
+/** A table with the addresses that observations are gone of, written and dropped under the lock of a removal alone. */
+export const STALE_ADDRESSES = "stale_addresses";
+const ADDRESSES_PER_ROW = 50_000;
 
 /** @param addresses IPv4 as numbers. */
 export async function markAddressesStale(client: ClickHouseClient, addresses: Uint32Array): Promise<void> {
@@ -68,7 +69,25 @@ const createAddresses = (client: ClickHouseClient) =>
     query: `CREATE TABLE IF NOT EXISTS ${STALE_ADDRESSES} (addresses Array(UInt32)) ENGINE = TinyLog`,
   });
 
-export async function unmarkStaleRollups(client: ClickHouseClient): Promise<void> {
-  await client.command({ query: `DROP TABLE IF EXISTS ${STALE_ADDRESSES} SYNC` });
-  await client.command({ query: `DROP TABLE IF EXISTS ${STALE_ROLLUPS} SYNC` });
+/** The mark of an earlier version. */
+const EARLIER_MARK = "stale_rollups";
+
+const earlierMarks = defineQuery({
+  name: "earlier-stale-rollups",
+  sql: "SELECT count() AS tables FROM system.tables WHERE database = currentDatabase() AND name = {table:String}",
+  params: z.object({ table: z.string() }),
+  row: z.object({ tables: z.int() }),
+});
+const earlierRange = defineQuery({
+  name: "earlier-stale-range",
+  sql: `SELECT min(first) AS from, max(last) AS to FROM ${EARLIER_MARK} HAVING count() > 0`,
+  params: z.object({}),
+  row: z.object({ from: z.int(), to: z.int() }),
+});
+
+/** Takes over the mark that an earlier version has left. */
+export async function adoptEarlierMark(client: ClickHouseClient): Promise<void> {
+  if ((await runForOne(client, earlierMarks, { table: EARLIER_MARK })).tables === 0) return;
+  for (const range of await run(client, earlierRange, {})) await markRollupsStale(client, range);
+  await client.command({ query: `DROP TABLE IF EXISTS ${EARLIER_MARK} SYNC` });
 }

@@ -71,6 +71,12 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
     ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
   },
   sensor_activity: { ...COPIED, spreadBy: "cityHash64(sensor_id)", ageing: HOURLY },
+  intake_requests: {
+    ...COPIED,
+    spreadBy: "digest",
+    ageing: { time: "updated_at", from: "toDateTime(updated_at, 'UTC')" },
+  },
+  rollup_renewals: COPIED,
   consumer_lag: { ...SHARED, spreadBy: "cityHash64(topic)" },
   backups: COPIED,
   observations: {

@@ -5,6 +5,7 @@ import { decompress } from "../record-batch/codecs.ts";
 import { MAX_BATCH_MEMORY } from "../record-batch/record-batch.ts";
 import { patchAbortedTransactions } from "./aborted-transactions.ts";
 import { patchFetchDecoder } from "./fetch-decoder.ts";
+import { patchLostMessages } from "./lost-messages.ts";
 import { patchRawRequests } from "./raw-requests.ts";
 import { patchResponses } from "./responses.ts";
 import { patchStaticMembership } from "./static-membership.ts";
@@ -34,6 +35,7 @@ export function install(): void {
   patchStaticMembership();
   patchRawRequests();
   patchResponses();
+  patchLostMessages();
   isInstalled = true;
 }
 

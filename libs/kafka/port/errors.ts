@@ -10,6 +10,11 @@ export class KafkaUnavailableError extends Error {
   override name = "KafkaUnavailableError";
 }
 
+/** The brokers refuse messages of this machine's time. */
+export class KafkaClockError extends KafkaUnavailableError {
+  override name = "KafkaClockError";
+}
+
 /** Some messages exceed the topic's size limit. */
 export class MessageTooLargeError extends Error {
   override name = "MessageTooLargeError";

@@ -14,6 +14,8 @@ export type StreamMessage = {
    * its value is the batch's bytes as the broker stores them.
    */
   readonly damage?: string;
+  /** The first offset of such a batch. */
+  readonly damagedFrom?: string;
 };
 
 export type StreamBatch = {

@@ -18,6 +18,8 @@ export type DecodedRecord = {
    * batch's bytes as the broker stores them.
    */
   readonly damage?: string;
+  /** The first offset of such a batch. */
+  readonly damagedFrom?: string;
 };
 
 export type RecordBatch = {
@@ -132,6 +134,7 @@ function undecodable(batch: Buffer, context: LastOffset, error: unknown): Decode
     ...record,
     // A copy, so that the rest of the fetch response can leave memory.
     value: Buffer.from(batch),
+    damagedFrom: context.base.toString(),
     damage: `the batch of offsets ${context.base} to ${record.offset} cannot be decoded: ${reason}`,
   };
 }

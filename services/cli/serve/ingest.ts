@@ -1,3 +1,4 @@
+import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import { readSensorFormats } from "../formats.ts";
@@ -5,7 +6,7 @@ import { describeOwn } from "../own-addresses.ts";
 import { openRows } from "../row-options.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
-import type { Caches } from "./caches.ts";
+import { type Caches, logRefreshes } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import { renewRollups } from "./renew-rollups.ts";
 import { openDisk } from "./reports/disk.ts";
@@ -28,6 +29,8 @@ export async function openIngest(
   renewRollups(context);
   const { rows, stop } = await openRows({ settings, log }, clients.inserts, catalogue, { metrics });
   closeStack.add(stop);
+  const clock = await openStoreClock(clients.polling, logRefreshes("clock", log));
+  closeStack.add(clock.stop);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
@@ -37,6 +40,7 @@ export async function openIngest(
     isWorkspaceKey: (key) => access?.callerOf(key) !== undefined,
     ...watchedFormats(settings, log),
     disk: await openDisk(context, clients.polling),
+    storeSkewMs: clock.current,
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
     hpfeeds: settings.hpfeeds,

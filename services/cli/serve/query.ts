@@ -2,6 +2,7 @@ import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { registerQuery } from "@noisefloor/query/app.ts";
 import { openFeeds } from "@noisefloor/query/feeds/feeds.ts";
+import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { EXPLORER_DIRECTORY } from "../paths.ts";
@@ -43,6 +44,8 @@ export async function openQuery(
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   };
   const read = reader(store.client, { ...readOptions, priority: "background" });
+  const { ownAddresses } = settings.sensorLogs;
+  await storeOwnAddresses(store.client, feedCache, ownAddresses, Date.now());
   const feeds = openFeeds({
     client: store.client,
     cache: feedCache,
@@ -51,7 +54,7 @@ export async function openQuery(
     networks,
     accessCache: access,
     plans: settings.plans,
-    ownAddresses: settings.sensorLogs.ownAddresses,
+    ownAddresses,
     retentionDays,
     now: Date.now,
     maxSeconds: settings.queryTimeoutSeconds,

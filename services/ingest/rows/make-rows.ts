@@ -93,12 +93,15 @@ function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningP
 
 /** A tag that a session has once got stays: rules that forbid something may match only its first records. */
 function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], format: string) {
-  const { observationId, observation, observedAt, parts, ruleTagIds, body } = session;
+  const { observationId, observation, observedAt, parts, ruleTagIds, body, storedAt } = session;
   for (const id of newRuleTagIds) ruleTagIds.add(id);
   const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
   const sharedTagIds = session.tagIds.filter((id) => ruleTagIds.has(id));
   return toRow(
     { observation, observedAt, isFilledIn: false },
-    { observationId, format, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
+    {
+      ...{ observationId, format, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
+      replacesStoredAt: storedAt,
+    },
   );
 }

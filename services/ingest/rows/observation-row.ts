@@ -24,6 +24,8 @@ export type RowIdentity = {
   readonly sessionParts?: readonly string[];
   /** What was kept of a body that the observation no longer has. */
   readonly body?: KeptBody | undefined;
+  /** When the row that it replaces was stored, in milliseconds since 1970 UTC. */
+  readonly replacesStoredAt?: number | undefined;
 };
 
 /** The row of an accepted observation. Members that it lacks are left out, so that the columns' defaults apply. */
@@ -78,6 +80,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     longitude: observation.longitude,
     rdns: observation.rdns,
     rdns_validated: observation.rdns_validated,
+    replaces_stored_at: identity.replacesStoredAt,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }

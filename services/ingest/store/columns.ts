@@ -15,7 +15,7 @@ import {
 } from "@noisefloor/clickhouse/row-binary/written-types.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 
-type ColumnName = keyof ObservationRow;
+type ColumnName = Exclude<keyof ObservationRow, "replaces_stored_at">;
 
 /** How a column is written. */
 type Column = {
@@ -116,6 +116,16 @@ export const COLUMNS: readonly (readonly [name: string, column: Column])[] = Obj
   ...TAGS,
   ...CONTENT,
 });
+
+/**
+ * When a row was received: of rows with the same key the latest counts. The server's clock says it, unless a row
+ * replaces another: then it is later than that one, also after the clock was set back.
+ */
+const RECEIVED_AT = column(TIME, ({ replaces_stored_at: before = -1 }) => Math.max(Date.now(), before + 1));
+
+/** The columns of an insert of some rows, with their names. */
+export const columnsFor = (rows: readonly ObservationRow[]): typeof COLUMNS =>
+  rows.some((row) => row.replaces_stored_at !== undefined) ? [...COLUMNS, ["received_at", RECEIVED_AT]] : COLUMNS;
 
 /** For an INSERT of encoded rows. */
 export const ENCODED_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);

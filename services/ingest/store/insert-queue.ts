@@ -30,8 +30,21 @@ export type InsertQueueOptions<Row> = {
   readonly intervalMs: number;
   /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. A running insert goes on. */
   readonly shutdown?: AbortSignal | undefined;
+  /**
+   * Called with rows that the server has rejected or not stored, before their callers hear of it. The server may keep
+   * the rows of an insert that failed: in 26.7, where one of the views has failed.
+   */
+  readonly leftovers?: Leftovers<Row> | undefined;
   /** Called before each retry. */
   readonly onRetry?: ((error: unknown, attempt: number) => void) | undefined;
+};
+
+/** What becomes of rows that a failed insert may have stored. */
+export type Leftovers<Row> = {
+  /** Removes rows that were rejected. @param startedAt when they were first sent, in ms of `performance.now()`. */
+  remove(rows: readonly Row[], startedAt: number): Promise<void>;
+  /** Makes the rollups count rows that their callers may send again, and may not. */
+  keep(rows: readonly Row[]): void;
 };
 
 /** Fewer rows and bytes wait for others: a ClickHouse server breaks down under many small inserts. */
@@ -139,20 +152,24 @@ async function storeTogether<Row>(together: readonly Pending<Row>[], options: In
     options.shutdown,
     together.map((call) => call.signal),
   );
+  const rows = together.length === 1 ? (together[0]?.rows ?? []) : together.flatMap((call) => call.rows);
+  const startedAt = performance.now();
   try {
-    const rows = together.length === 1 ? (together[0]?.rows ?? []) : together.flatMap((call) => call.rows);
     const rejected = await storeOrReject(rows, 0, { ...options, signal });
-    let start = 0;
+    const bad = rejected.flatMap(({ index }) => rows[index] ?? []);
+    if (bad.length > 0) await options.leftovers?.remove(bad, startedAt);
+    let next = 0;
     for (const { rows: own, resolve } of together) {
-      const [from, end] = [start, start + own.length];
+      const [from, end] = [next, next + own.length];
       resolve(
         rejected
           .filter(({ index }) => index >= from && index < end)
           .map(({ index, detail }) => ({ index: index - from, detail })),
       );
-      start = end;
+      next = end;
     }
   } catch (error) {
+    options.leftovers?.keep(rows);
     for (const { reject } of together) reject(error);
   } finally {
     dispose();

@@ -6,7 +6,7 @@ import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/row-binary/value-writer.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
-import { COLUMNS, ENCODED_COLUMNS, writeRow } from "./columns.ts";
+import { COLUMNS, columnsFor, writeRow } from "./columns.ts";
 import type { Insert } from "./insert-queue.ts";
 
 /** A sender waits for an insert of at most this size, which takes tens of milliseconds. */
@@ -28,7 +28,8 @@ export function insertObservations(
   const encode = blockEncoder();
   return async (rows, token) => {
     assertSpace();
-    await send(client, await encode(rows), {
+    const columns = columnsFor(rows);
+    await send(client, columns, await encode(rows, columns), {
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
@@ -40,10 +41,14 @@ export function insertObservations(
   };
 }
 
-const INSERT = `INSERT INTO ${OBSERVATIONS} (${ENCODED_COLUMNS.join(", ")}) FORMAT Native`;
-
-async function send(client: ClickHouseClient, blocks: readonly Buffer[], clickhouse_settings: ClickHouseSettings) {
-  const { stream } = await client.exec({ query: INSERT, values: Readable.from(blocks), clickhouse_settings });
+async function send(
+  client: ClickHouseClient,
+  columns: typeof COLUMNS,
+  blocks: readonly Buffer[],
+  clickhouse_settings: ClickHouseSettings,
+) {
+  const query = `INSERT INTO ${OBSERVATIONS} (${columns.map(([name]) => name).join(", ")}) FORMAT Native`;
+  const { stream } = await client.exec({ query, values: Readable.from(blocks), clickhouse_settings });
   await finished(stream.resume());
 }
 
@@ -57,15 +62,18 @@ const FIRST_BLOCK_ROWS = 500;
  * them as they are.
  * @returns a function that rejects with a {@link RowDataError} when a row has no bytes.
  */
-export function blockEncoder(): (rows: readonly ObservationRow[]) => Promise<readonly Buffer[]> {
+export function blockEncoder(): (
+  rows: readonly ObservationRow[],
+  columns?: typeof COLUMNS,
+) => Promise<readonly Buffer[]> {
   const to = valueWriter();
-  return async (rows) => {
+  return async (rows, columns = COLUMNS) => {
     const blocks: Buffer[] = [];
     let size = FIRST_BLOCK_ROWS;
     for (let at = 0; at < rows.length; ) {
       if (at > 0) await nextTurn();
       const next = rows.slice(at, at + size);
-      const block = encodeBlock(to, next);
+      const block = encodeBlock(to, next, columns);
       blocks.push(block);
       at += next.length;
       const fitting = Math.floor((MAX_BLOCK.bytes * next.length) / block.length);
@@ -76,12 +84,12 @@ export function blockEncoder(): (rows: readonly ObservationRow[]) => Promise<rea
 }
 
 /** Not interrupted by others, who use the same memory. */
-function encodeBlock(to: ValueWriter, rows: readonly ObservationRow[]): Buffer {
+function encodeBlock(to: ValueWriter, rows: readonly ObservationRow[], columns: typeof COLUMNS): Buffer {
   to.clear();
-  to.count(COLUMNS.length);
+  to.count(columns.length);
   to.count(rows.length);
   try {
-    for (const [name, { type, writeAll }] of COLUMNS) {
+    for (const [name, { type, writeAll }] of columns) {
       to.text(name);
       to.text(type);
       writeAll(to, rows);

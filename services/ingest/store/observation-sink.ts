@@ -7,6 +7,7 @@ import { createSessions, type Sessions } from "../rows/sessions/sessions.ts";
 import { insertObservations } from "./insert.ts";
 import { type Insert, insertQueue } from "./insert-queue.ts";
 import { openInsertQueue } from "./insert-queues.ts";
+import { observationLeftovers } from "./leftovers.ts";
 import type { Sink } from "./sink.ts";
 
 export type ObservationSinkOptions = {
@@ -39,7 +40,15 @@ export function observationSink(client: ClickHouseClient, options: ObservationSi
   const retrying = { forMs: retryForMs, signal: shutdown };
   const openQueue = (server: ClickHouseClient) => {
     const insert = insertObservations(server, assertSpace);
-    return insertQueue({ insert: wrapInsert?.(insert) ?? insert, retryForMs, intervalMs, shutdown, onRetry });
+    const leftovers = observationLeftovers(client, server, retrying);
+    return insertQueue({
+      insert: wrapInsert?.(insert) ?? insert,
+      retryForMs,
+      intervalMs,
+      shutdown,
+      onRetry,
+      leftovers,
+    });
   };
   const queue = openInsertQueue(client, openQueue, { ...retrying, onRetry });
   const stored = options.sessions ?? storedSessions(client);

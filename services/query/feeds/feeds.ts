@@ -3,6 +3,7 @@ import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts"
 import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { NO_WORKSPACE } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
@@ -108,6 +109,9 @@ export function openFeeds(options: FeedsOptions): Feeds {
     });
   const basisOf = (feed: Feed) =>
     Math.max(feed.updatedAt, feed.isGuarded ? cache.guardOf(feed.workspaceId).changedAt : 0);
+  /** Whether a list is one of this feed, not of one before it with its name, and was made with these OWN_ADDRESSES. */
+  const isOurs = (feed: Feed, { head }: FeedState) =>
+    head.basis >= Math.max(feed.createdAt, feed.isGuarded ? cache.guardOf(NO_WORKSPACE).changedAt : 0);
   /** @throws when the workspace of the feed was deleted. */
   const ownerOf = (feed: Feed): FeedBasis => {
     const caller = accessCache.callerOfWorkspace(feed.workspaceId);
@@ -220,7 +224,8 @@ export function openFeeds(options: FeedsOptions): Feeds {
     guardOf,
     async stateOf(feed, signal) {
       if (feed.isReadyMade) read.set(feed.id, { feed, at: performance.now() });
-      const state = await lists.current(feed.id);
+      const known = await lists.current(feed.id);
+      const state = known && isOurs(feed, known) ? known : undefined;
       const isFresh = state !== undefined && isCurrent(state.head, basisOf(feed), now(), STALE_MS);
       if (isFresh) return state;
       // Others wait for a refresh of the looks: readers get the last list meanwhile.

@@ -166,7 +166,21 @@ test("slow feeds of one workspace do not make those of another wait", async () =
   await process.stop();
 });
 
-test("a token that another process has just made is revoked with its feed", async () => {
+test("a changed OWN_ADDRESSES holds from the first answer after the start", async () => {
+  await put("own", "tags:mirai OR tags:crawler");
+  for (const [ownAddresses, listed] of [
+    [["200.0.0.0/24"], ["45.0.0.1"]],
+    [[], ["45.0.0.1", "200.0.0.1"]],
+  ] as const) {
+    // It does not look through the feeds before the answer.
+    const process = await startFeedProcess(world, () => now, { ownAddresses, lookEveryMs: 86_400_000 });
+    const { body } = await process.app.inject({ url: "/v3/feeds/own.txt", headers: { key } });
+    expect(body.trim().split("\n")).toEqual(listed);
+    await process.stop();
+  }
+});
+
+test("a token that another process has just made works at once, and is revoked with its feed", async () => {
   await put("edge", "tags:mirai");
   const other = await startFeedProcess(world, () => now);
   const made = await other.app.inject({
@@ -176,10 +190,11 @@ test("a token that another process has just made is revoked with its feed", asyn
     payload: { label: "edge" },
   });
   expect(made.statusCode).toBe(201);
+  const read = () => world.app.inject({ url: "/v3/feeds/edge.txt", headers: { key: made.json().token } });
+  expect((await read()).statusCode).toBe(200);
   const deleted = await world.app.inject({ method: "DELETE", url: "/v3/feeds/edge", headers: { key } });
   expect(deleted.statusCode).toBe(204);
   await put("edge", "tags:mirai");
-  const read = () => world.app.inject({ url: "/v3/feeds/edge.txt", headers: { key: made.json().token } });
   expect((await read()).statusCode).toBe(401);
   await other.stop();
 });

@@ -184,6 +184,17 @@ test("a record that comes hours later finds its session in the store, and a day 
   ]);
 });
 
+test("with the clock set back, later records of a session are kept", async () => {
+  const records = sessionOf("late", "45.83.64.9", 600, ["a", "b", "c", "d", "e"], []);
+  await world.store(records.slice(0, 5));
+  // As if they had been received two hours later than they were.
+  const ahead = "SELECT * REPLACE (received_at + toIntervalHour(2) AS received_at) FROM observations";
+  await world.client.command({ query: `INSERT INTO observations ${ahead}` });
+  await world.store(records.slice(5, 6));
+  await world.store(records.slice(6));
+  expect(await rows()).toMatchObject([{ logins: 5, names: ["a", "b", "c", "d", "e"] }]);
+});
+
 test("what is kept of a request's body stays when later records of its session come", async () => {
   await world.store([part("web", "45.83.64.4", 60, { http: { path: "/x", body: "cmd=id\n" } })]);
   await world.store([part("web", "45.83.64.4", 59, { http: { user_agent: "curl" } })]);

@@ -1,9 +1,10 @@
 import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { addressOf, observation, type SentObservation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
@@ -15,8 +16,10 @@ import {
   ingestOf,
   openConsumingWorld,
   publishGzipped,
+  withAdmin,
 } from "../../support/worlds/consuming-world.ts";
 import { kafkaDeadLettersOf } from "../../support/worlds/dead-letters.ts";
+import { makeApp } from "../../support/worlds/http.ts";
 import { makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
@@ -171,6 +174,88 @@ test("the same messages delivered to two groups, in other batches, are the same 
   );
   await other.stop();
   expect([await world.get(path), await world.get("/v3/community/45.0.0.1"), await stored()]).toEqual(before);
+});
+
+test("records without a time count once when they are delivered again, at the time of their message", async () => {
+  const topic = `${kafka.topic}-raw`;
+  const consume = (at: number) =>
+    ingestOf(
+      world,
+      { ...kafka, groupId: `${kafka.groupId}-${at}`, rawTopics: [{ topic, format: "honeypots" }] },
+      () => at,
+    );
+  const first = await consume(NOW);
+  const logins = ["a", "b"].map((username) =>
+    bytes({ action: "login", server: "ssh_server", src_ip: "45.0.0.9", dest_port: "22", username, password: "x" }),
+  );
+  await producer.produce(
+    topic,
+    logins.map((value) => ({ key: null, value })),
+  );
+  await first.start();
+  await eventually(async () => expect(await stored()).toHaveLength(2));
+  const before = await stored();
+  await first.stop();
+  const second = await consume(NOW + 60_000);
+  await second.start();
+  await eventually(async () => {
+    const raw = { ...kafka, topic, groupId: `${kafka.groupId}-${NOW + 60_000}.${topic}` };
+    const committed = await committedOffsets(raw);
+    expect(committed.reduce((sum, offset) => sum + Math.max(0, offset), 0)).toBe(2);
+  });
+  await second.stop();
+  expect(await stored()).toEqual(before);
+});
+
+test("messages that the topic deletes before they are read are counted and named", async () => {
+  await opened.ingest.stop();
+  await producer.produce(
+    kafka.topic,
+    [1, 2, 3].map((last) => ({ key: Buffer.from("one"), value: bytes(good(last)) })),
+  );
+  const metrics = createMetrics();
+  await withAdmin(kafka, async (admin) => {
+    const [end] = (await admin.fetchTopicOffsets(kafka.topic)).filter(({ high }) => high !== "0");
+    const { partition = 0, high = "0" } = end ?? {};
+    await admin.setOffsets({ ...kafka, partitions: [{ partition, offset: "0" }] });
+    await admin.deleteTopicRecords({
+      topic: kafka.topic,
+      partitions: [{ partition, offset: String(Number(high) - 1) }],
+    });
+  });
+  opened.ingest = await ingestOf(world, kafka, now, [], metrics);
+  await opened.ingest.start();
+  await eventually(async () => expect(await stored()).toHaveLength(1));
+  const lines = (await metrics.text()).split("\n");
+  expect(lines).toContain(`noisefloor_kafka_unreadable_messages_total{topic="${kafka.topic}"} 2`);
+});
+
+test("a clock two hours ahead is a 503 with the reason, and the intake is not ready", async () => {
+  const intake = await ingestOf(world, kafka, now);
+  const app = await makeApp(INGEST_OPERATIONS, intake.register);
+  const post = () => app.inject({ method: "POST", url: "/v1/observations", payload: bytes(good(1, { tags: [] })) });
+  expect((await post()).statusCode).toBe(202);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 3_600_000 });
+  try {
+    const refused = await post();
+    expect(refused.statusCode).toBe(503);
+    expect(refused.json().message).toMatch(/^Nothing is stored: this machine's clock is .*ahead of .*Kafka/);
+  } finally {
+    vi.useRealTimers();
+  }
+  expect((await post()).statusCode).toBe(202);
+  await app.close();
+  await intake.stop();
+  const late = await ingestOf(world, undefined, now, [], createMetrics(), undefined, {
+    storeSkewMs: () => -2 * 3_600_000,
+  });
+  const other = await makeApp(INGEST_OPERATIONS, late.register);
+  const answer = await other.inject({ method: "POST", url: "/v1/observations", payload: bytes(good(2)) });
+  expect(answer.statusCode).toBe(503);
+  expect(answer.json().message).toContain("this machine's clock is 2.0 hours ahead of ClickHouse's");
+  await expect(late.checks.clock?.()).rejects.toThrow("2.0 hours ahead");
+  await other.close();
+  await late.stop();
 });
 
 test("metrics count records by outcome, rows of inserts and the lag of the group; the consumer is alive", async () => {

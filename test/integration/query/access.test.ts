@@ -17,6 +17,7 @@ import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
+import { addCaller } from "../../support/worlds/callers.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { silent } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
@@ -72,6 +73,11 @@ test("scopes need the entitlement, which is checked after unrecognized ones", as
   expect((await world.get(path("workspace_labels=personal"), {})).status).toBe(403);
   const entitled = await world.addCaller("unlimited", ["community_dataset"]);
   expect((await world.get(path("workspace_labels=global,community,personal"), { key: entitled })).status).toBe(200);
+});
+
+test("a key that another process has just made works at once", async () => {
+  const key = await addCaller(world.client, "just-made", "community", []);
+  expect((await world.get("/v3/tags", { key })).status).toBe(200);
 });
 
 test("a revoked key stops working, a new one works, both within five seconds", async () => {

@@ -1,6 +1,7 @@
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
 import { readSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
 import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
@@ -106,4 +107,28 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
   );
   expect(valid.map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
   expect(valid.map(({ workspaceId }) => workspaceId)).toContain("team-b");
+});
+
+test("when the last feed goes with its workspace, others make feeds, and its token reads nothing, also when its id is taken again", async () => {
+  const { world } = keys;
+  const { client, app } = world;
+  await deleteWorkspace(client, "team-b");
+  const make = async (key: string) =>
+    (await app.inject({ method: "PUT", url: "/v3/feeds/own", headers: { key }, payload: { query: "*" } })).statusCode;
+  const key = await world.addCaller("community", [], "short-lived");
+  expect(await make(key)).toBe(201);
+  const made = await app.inject({
+    method: "POST",
+    url: "/v3/feeds/own/tokens",
+    headers: { key },
+    payload: { label: "edge" },
+  });
+  const read = async () =>
+    (await app.inject({ url: "/v3/feeds/own.txt", headers: { key: made.json().token } })).statusCode;
+  expect(await read()).toBe(200);
+  await deleteWorkspace(client, "short-lived");
+  expect(await make(await world.addCaller("community"))).toBe(201);
+  expect(await read()).toBe(401);
+  expect(await make(await world.addCaller("community", [], "short-lived"))).toBe(201);
+  expect(await read()).toBe(401);
 });

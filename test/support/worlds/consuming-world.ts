@@ -228,7 +228,7 @@ export async function readProgress(kafka: KafkaSettings): Promise<{ ends: number
 /** By brokers, for as long as the process lives: tests ask many times a second, and to connect takes most of that. */
 const admins = new Map<string, Promise<Admin>>();
 
-async function withAdmin<T>({ connection }: KafkaSettings, ask: (admin: Admin) => Promise<T>): Promise<T> {
+export async function withAdmin<T>({ connection }: KafkaSettings, ask: (admin: Admin) => Promise<T>): Promise<T> {
   const brokers = connection.brokers.join(",");
   const opened = admins.get(brokers) ?? openAdmin(connection.brokers);
   admins.set(brokers, opened);

@@ -3,6 +3,7 @@ import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { type FeedsOptions, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
+import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import type { FastifyInstance } from "fastify";
 import { NEVER_MS } from "./caches.ts";
 import { makeApp } from "./http.ts";
@@ -24,6 +25,7 @@ export async function startFeedProcess(
   const { client, catalogue, networks, accessCache } = world;
   const cache = await openFeedCache(client, { intervalMs: NEVER_MS });
   const options = { client, cache, catalogue, networks, accessCache, plans: DEFAULT_PLANS, ownAddresses: [], now };
+  await storeOwnAddresses(client, cache, more.ownAddresses ?? [], now());
   const feeds = openFeeds({
     ...options,
     read: reader(client, { maxSeconds: 60 }),

@@ -74,7 +74,15 @@ export function checkKafka(facts: Facts): Finding[] {
       "check that the brokers run, KAFKA_BROKERS, KAFKA_TLS and KAFKA_SASL_*; sensors' messages wait there";
     return [failure("Kafka", kafka.error, remedy)];
   }
-  return kafka.value.groups.map(({ topic, groupId, lag }): Finding => {
+  const unreadable = samplesOf(facts, "noisefloor_kafka_unreadable_messages_total").filter(({ value }) => value > 0);
+  const lost = unreadable.map(({ labels, value }) =>
+    warning(
+      "Kafka",
+      `${labels.topic}: ${value} messages can never be read, counted since the start of the intake`,
+      "the log says which: deleted ones need a longer retention of the topic, damaged ones are dead letters (unreadable-batch)",
+    ),
+  );
+  const lags = kafka.value.groups.map(({ topic, groupId, lag }): Finding => {
     const check = "Kafka";
     if ("error" in lag) {
       const error = lag.error instanceof Error ? lag.error.message : String(lag.error);
@@ -85,6 +93,7 @@ export function checkKafka(facts: Facts): Finding[] {
     if (lag.messages <= MANY_MESSAGES) return ok(check, text);
     return warning(check, text, "if it does not shrink, see the log of the intake, or start another instance of it");
   });
+  return [...lags, ...lost];
 }
 
 export function checkCaches(facts: Facts): Finding[] {

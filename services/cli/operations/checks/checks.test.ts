@@ -206,6 +206,21 @@ test.each<[string, Facts, RegExp]>([
     /^warning Kafka: scans: 200000 messages wait for g/,
   ],
   [
+    "messages can never be read",
+    {
+      ...withGroups({ ...group, lag: { messages: 0 } }),
+      services: [
+        {
+          ...SERVICE,
+          metrics: {
+            value: [{ name: "noisefloor_kafka_unreadable_messages_total", labels: { topic: "scans" }, value: 17 }],
+          },
+        },
+      ],
+    },
+    /^warning Kafka: scans: 17 messages can never be read/,
+  ],
+  [
     "a sensor is silent",
     facts({}, { sensors: { value: summarize([activity({ lastSeen: NOW - 5 * HOUR })], [], NOW) } }),
     /^warning sensors: silent: cellar \(http, key k1, for 5 hours\)/,

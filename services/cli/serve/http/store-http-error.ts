@@ -1,4 +1,5 @@
 import {
+  ClockError,
   explainFullDisk,
   explainMissingRight,
   isOverLimit,
@@ -12,6 +13,12 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 export const storeHttpError: ToHttpError = (error) => {
   if (isOverLimit(error)) {
     return new HttpError(503, "The query hit a limit of time or memory: ask for less, or again later");
+  }
+  if (error instanceof ClockError) {
+    return new HttpError(
+      503,
+      `Nothing is stored: ${error.message}. Let NTP set the clocks, and send the request again`,
+    );
   }
   if (error instanceof StoreFullError) {
     return new HttpError(503, "The store's disk is nearly full: nothing is stored until space is freed");

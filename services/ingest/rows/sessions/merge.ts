@@ -30,6 +30,8 @@ export type SessionState = {
   readonly ruleTagIds: Set<string>;
   /** What was kept of a body that a record of an earlier batch had. */
   readonly body?: KeptBody | undefined;
+  /** When its row was stored, in milliseconds since 1970 UTC; left out for one that this process begins. */
+  readonly storedAt?: number | undefined;
 };
 
 /** One record of a session. */

@@ -67,6 +67,7 @@ export function toSession(row: StoredSession): SessionState | undefined {
     parts: new Set(row.parts),
     tagIds: senderTags(row),
     ruleTagIds: new Set(row.rule_tags),
+    storedAt: row.stored_at,
     body: row.http_body_sha256 === "" ? undefined : { head: row.http_body_head, sha256: row.http_body_sha256 },
   };
 }

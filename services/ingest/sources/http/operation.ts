@@ -79,7 +79,8 @@ export const postObservations = defineOperation({
     "`Content-Encoding` is gzip. One object, an array of them, or lines, whatever the Content-Type says. The key comes " +
     "as header `key`, or as password of HTTP Basic authentication. The answer " +
     "comes once the accepted ones are safe; the rejected ones are kept as dead letters with their bytes and reason, up to a quota per key and day. An " +
-    "`observation_id` names one observation for good.",
+    "`observation_id` names one observation for good. The same body sent again after a failure is the same observations, " +
+    "and so is all that comes with one `Idempotency-Key`.",
   pathParameters: {},
   queryParameters: [FORMAT, SENSOR],
   body: {

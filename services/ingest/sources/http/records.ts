@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import { MAX_JSON_VALUES } from "@noisefloor/domain/text/json-bounds.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
@@ -39,6 +38,8 @@ export type RequestRecords = {
 
 export type ReadOptions = {
   readonly sender: Sender;
+  /** The name of the request. */
+  readonly origin: string;
   readonly reservation: Reservation | undefined;
   /** What the records may be. */
   readonly formats: readonly LogFormat[];
@@ -66,10 +67,9 @@ export type Part = { readonly bytes: Buffer; readonly envelope?: Envelope | unde
 
 /** Decodes the records of a request. @throws HttpError 503 when memory is short. */
 export async function readRecords(parts: readonly Part[], options: ReadOptions): Promise<RequestRecords> {
-  const { sender, reservation, formats } = options;
+  const { sender, origin, reservation, formats } = options;
   // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
   reserve(reservation, parts.length * RECORD_BYTES);
-  const origin = randomUUID();
   const idNamespace = idNamespaceOf(sender);
   const records: RequestRecord[] = [];
   const ignored = countIgnored();

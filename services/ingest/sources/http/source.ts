@@ -3,9 +3,10 @@ import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
+import { onClosed } from "@noisefloor/http/responses/connections.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import { KafkaUnavailableError } from "@noisefloor/kafka/port/errors.ts";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import { KafkaClockError, KafkaUnavailableError } from "@noisefloor/kafka/port/errors.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
@@ -14,6 +15,7 @@ import { tpot } from "../../formats/sensors/tpot.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";
+import { readClaimed } from "./claimed-records.ts";
 import { requestDeadLetter } from "./dead-letters.ts";
 import {
   FORMAT,
@@ -28,14 +30,14 @@ import {
   postTpotBatch,
   SENSOR,
 } from "./operation.ts";
-import { BUSY, type Part, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./records.ts";
+import { BUSY, type Part, type RequestRecord, type RequestRecords, splitBody } from "./records.ts";
+import { idempotencyKeyOf, identify, type RequestIdentity, type Requests } from "./requests.ts";
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 import { readSplunkEvents } from "./splunk-events.ts";
 import { registerSplunkHealth } from "./splunk-health.ts";
 
 /**
- * How long storing may take. Longer than a query: after a timeout a client sends the whole request again, and
- * observations without ids of their own count twice.
+ * How long storing may take. Longer than a query: after a timeout a client sends the whole request again.
  */
 const STORE_TIMEOUT_MS = 120_000;
 
@@ -53,6 +55,7 @@ export type HttpIntakeOptions = SensorKeys &
     readonly formats: readonly LogFormat[];
     readonly decode: DecodeOptions;
     readonly counts: SourceCounts;
+    readonly requests: Requests;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;
     /** What all requests in memory may take together; 128 MiB unless given. */
@@ -112,6 +115,7 @@ function registerRoutes(
   const routeOptions = { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } };
   const ingest = async (
     request: FastifyRequest,
+    reply: FastifyReply,
     parts: readonly Part[],
     { formats, sensorId }: Given,
     signal: AbortSignal | undefined,
@@ -120,9 +124,24 @@ function registerRoutes(
     const release = request.reservation?.hold();
     try {
       const sender = await senderOf(request);
-      const decode = { ...options.decode, sensorId };
-      const records = await readRecords(parts, { sender, reservation: request.reservation, formats, decode });
-      return await ingestRequest(records, sender, signal, options).catch(toUnavailable);
+      const claim = async (identity: RequestIdentity) => {
+        const claimed = await options.requests.claim(identity);
+        let isSent = false;
+        const end = () => claimed.end(isSent && reply.raw.statusCode < 500);
+        reply.raw.once("finish", () => {
+          isSent = true;
+        });
+        if (reply.raw.destroyed) end();
+        else onClosed(reply.raw, end);
+        return claimed;
+      };
+      const identity = await identify(sender, request.body, idempotencyKeyOf(request));
+      const decode = { ...options.decode, now: options.now, sensorId };
+      const common = { sender, reservation: request.reservation, formats, decode };
+      const { claimed, ...records } = await readClaimed(parts, identity, { ...common, claim });
+      const result = await ingestRequest(records, sender, signal, options).catch(toUnavailable);
+      await claimed?.answer();
+      return result;
     } finally {
       release?.();
     }
@@ -136,10 +155,10 @@ function registerRoutes(
     registerOperation(
       scope,
       operation,
-      async (request, _reply, { signal }) => {
+      async (request, reply, { signal }) => {
         const formats = formatsOf(request.query);
         const sensorId = readParameter(request.query, SENSOR);
-        return answer(await ingest(request, await splitBody(request.body), { formats, sensorId }, signal));
+        return answer(await ingest(request, reply, await splitBody(request.body), { formats, sensorId }, signal));
       },
       routeOptions,
     );
@@ -147,18 +166,18 @@ function registerRoutes(
   registerOperation(
     scope,
     postTpotBatch,
-    async (request, _reply, { signal }) =>
-      answer(await ingest(request, await splitBody(request.body), { formats: [tpot] }, signal)),
+    async (request, reply, { signal }) =>
+      answer(await ingest(request, reply, await splitBody(request.body), { formats: [tpot] }, signal)),
     routeOptions,
   );
   for (const operation of [postSplunkEvents, postSplunkEventsUnversioned, postSplunkEventsVersioned]) {
     registerOperation(
       scope,
       operation,
-      async (request, _reply, { signal }) => {
+      async (request, reply, { signal }) => {
         const { events, sourcetype } = await readSplunkEvents(request.body, request.reservation);
         const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
-        const { accepted, rejected, ignored } = await ingest(request, events, { formats }, signal);
+        const { accepted, rejected, ignored } = await ingest(request, reply, events, { formats }, signal);
         const [problem] = rejected;
         const counts = { accepted, rejected: rejected.length, ignored: sumOf(ignored) };
         if (problem !== undefined && accepted === 0) {
@@ -191,6 +210,7 @@ async function ingestRequest(
 }
 
 function toUnavailable(error: unknown): never {
+  if (error instanceof KafkaClockError) throw new HttpError(503, `Nothing is stored: ${error.message}`);
   if (!(error instanceof KafkaUnavailableError)) throw error;
   throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later");
 }

@@ -2,6 +2,7 @@ import { assertTopicsExist } from "@noisefloor/kafka/admin.ts";
 import type { KafkaConnection } from "@noisefloor/kafka/connection.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
+import type { LostMessages } from "@noisefloor/kafka/kafkajs-patches/lost-messages.ts";
 import type { Produce, StreamConsumer } from "@noisefloor/kafka/port/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import type { Logger } from "pino";
@@ -41,6 +42,8 @@ export type Kafka = {
   readonly failure: Promise<never>;
   /** Rejects while a consumer does not work. */
   assertAlive(): Promise<void>;
+  /** How far the brokers' clock is ahead of ours, in milliseconds; undefined while they do not tell it. */
+  skewMs(): number | undefined;
   stop(): Promise<void>;
 };
 
@@ -69,8 +72,15 @@ export async function connectTopics(
   const producer = await kafkaProducer(connection, log);
   const topics = groups.map(({ topic: name, groupId: group, ...raw }): ConsumedTopic => {
     const onRestart = () => metrics.kafkaRestarts.inc();
-    const options = { topic: name, groupId: group, instanceId, sessionTimeoutMs, fromBeginning: true, onRestart };
-    return { ...raw, source: kafkaConsumer(connection, options, log) };
+    // From 0: Prometheus cannot see the increase of a counter that first appears with its first events.
+    metrics.kafkaUnreadable.inc({ topic: name }, 0);
+    const onLost = ({ partition, from, to }: LostMessages) => {
+      metrics.kafkaUnreadable.inc({ topic: name }, Number(to - from));
+      const offsets = `offsets ${from} to ${to - 1n}`;
+      log.error({ topic: name, partition }, `messages were deleted from the topic before they were read: ${offsets}`);
+    };
+    const options = { topic: name, groupId: group, instanceId, sessionTimeoutMs, fromBeginning: true };
+    return { ...raw, source: kafkaConsumer(connection, { ...options, onRestart, onLost }, log) };
   });
   const lags = groups.map((group) => ({
     ...group,
@@ -96,6 +106,7 @@ export async function connectTopics(
     async assertAlive() {
       if (!topics.every(({ source }) => source.isAlive())) throw new Error("no fetch or heartbeat for 60 s");
     },
+    skewMs: () => lags[0]?.lag.skewMs(),
     async stop() {
       await Promise.all(topics.map(({ source }) => source.stop()));
       await Promise.all(lags.map(({ lag }) => lag.stop()));

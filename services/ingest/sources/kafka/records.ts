@@ -1,4 +1,4 @@
-import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { MAX_CLOCK_AHEAD_MS, type Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import type { StreamMessage } from "@noisefloor/kafka/port/port.ts";
 import { openDecoder } from "../../formats/decoder.ts";
@@ -55,7 +55,7 @@ export async function takeRecords(
     let found: FileRecord[];
     if (!Array.isArray(parts)) found = [{ bytes: payload, rejection: parts }];
     else if (raw === undefined) found = parts.map((part) => ({ bytes: part }));
-    else found = await decodeParts(parts, raw, ignored, pace);
+    else found = await decodeParts(parts, message, raw, ignored, pace);
     const idNamespace = idNamespaceOfMessage(message);
     const isCounted = message.headers[FALLBACK_ID_HEADER] === undefined ? undefined : true;
     for (const [index, record] of found.entries()) {
@@ -72,11 +72,13 @@ export async function takeRecords(
 /** The observations among a message's records. A header holds for the lines after it in the same message. */
 async function decodeParts(
   parts: readonly Buffer[],
+  message: StreamMessage,
   raw: RawFormat,
   ignored: ReturnType<typeof countIgnored>,
   pace: ReturnType<typeof createRecordPace>,
 ): Promise<FileRecord[]> {
-  const decode = openDecoder(raw.formats, raw.decode);
+  const now = () => timeOf(message, raw.decode.now());
+  const decode = openDecoder(raw.formats, { ...raw.decode, now });
   const observations: FileRecord[] = [];
   for (const part of parts) {
     const pause = pace(part.length);
@@ -84,6 +86,14 @@ async function decodeParts(
     for (const record of decode(part)) if (!ignored.add(record)) observations.push(record);
   }
   return observations;
+}
+
+/**
+ * The time of a message's records that have none: when it was published, the same when it is delivered again. A
+ * producer whose clock is ahead, or that states no time, leaves them that of their arrival.
+ */
+function timeOf({ timestamp }: StreamMessage, now: number): number {
+  return timestamp > 0 && timestamp <= now + MAX_CLOCK_AHEAD_MS ? timestamp : now;
 }
 
 function unreadableBatch(detail: string): Rejection {

@@ -21,11 +21,14 @@ export type KafkaIngestOptions = Omit<
   /** Of a topic with a sensor's own records. Left out, they are observations of the wire schema. */
   readonly raw?: RawFormat | undefined;
   readonly counts: SourceCounts;
+  /** Called with how many messages a batch had that cannot be decoded. */
+  readonly onUnreadable?: (topic: string, messages: number) => void;
   readonly log: Logger;
 };
 
 /** Runs the consumer: each message's records are stored, or are stored dead letters, before its offset is committed. */
-export async function startKafkaIngest({ source, deadLetters, raw, counts, log, ...options }: KafkaIngestOptions) {
+export async function startKafkaIngest(ingest: KafkaIngestOptions) {
+  const { source, deadLetters, raw, counts, onUnreadable: _, log, ...options } = ingest;
   // Prepared side by side, the batches of all partitions would be ready at the same time, and the store would wait for
   // them and they for the store: one is prepared while the one before is stored.
   const lock = createMutex();
@@ -44,7 +47,7 @@ export async function startKafkaIngest({ source, deadLetters, raw, counts, log, 
         const counted = stored.then((ingested) => {
           counts.add(ingested, TOPIC_SENDER);
           counts.addIgnored(ignored, TOPIC_SENDER);
-          logDamage(ingested.rejected, log);
+          reportDamage(ingested.rejected, ingest);
         });
         return { taken, stored: counted };
       } finally {
@@ -54,11 +57,15 @@ export async function startKafkaIngest({ source, deadLetters, raw, counts, log, 
   );
 }
 
-function logDamage(rejected: readonly RejectedRecord<MessageRecord>[], log: Logger): void {
+function reportDamage(
+  rejected: readonly RejectedRecord<MessageRecord>[],
+  { onUnreadable, log }: Pick<KafkaIngestOptions, "onUnreadable" | "log">,
+): void {
   for (const { record } of rejected) {
-    const { topic, partition, offset, damage } = record.message;
-    if (damage !== undefined)
-      log.error({ topic, partition, offset }, `batch unreadable, see its dead letter: ${damage}`);
+    const { topic, partition, offset, damage, damagedFrom = offset } = record.message;
+    if (damage === undefined) continue;
+    onUnreadable?.(topic, Number(BigInt(offset) - BigInt(damagedFrom)) + 1);
+    log.error({ topic, partition, offset }, `batch unreadable, see its dead letter: ${damage}`);
   }
 }
 

@@ -76,7 +76,7 @@ export function managerOf(request: FastifyRequest, authenticate: Authenticate) {
 }
 
 /** The password of HTTP Basic; empty without one. */
-function passwordOf(authorization = ""): string {
+export function passwordOf(authorization = ""): string {
   const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization)?.[1] ?? "";
   const decoded = Buffer.from(encoded, "base64").toString();
   return decoded.slice(decoded.indexOf(":") + 1);
