@@ -36,6 +36,7 @@ import { SEARCH_OPERATIONS } from "./search/operations.ts";
 import { registerSearch } from "./search/route.ts";
 import { earlierSearchStats, registerSearchStats, searchStats } from "./search/stats.ts";
 import { registerValidateQuery, validateQuery } from "./search/validate.ts";
+import { registerSearchValues, searchValues } from "./search/values.ts";
 import { listSensors } from "./sensors/operation.ts";
 import { registerSensors } from "./sensors/route.ts";
 import { registerStats, STATS_OPERATIONS } from "./stats/route.ts";
@@ -86,6 +87,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getNetwork,
   ...SEARCH_OPERATIONS,
   searchStats,
+  searchValues,
   ...TIMESERIES_OPERATIONS,
   validateQuery,
   listTags,
@@ -133,6 +135,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
   registerSearch(app, searchDeps);
   registerSearchStats(app, searchDeps);
+  registerSearchValues(app, searchDeps);
   registerTimeseries(app, searchDeps);
   registerLegacySearch(app, searchDeps);
   registerValidateQuery(app, searchDeps);

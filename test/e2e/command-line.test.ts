@@ -41,6 +41,15 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
+test("a demo ends with a link, and its observations keep arriving", async () => {
+  const said = `The demo is ready: ${service.url}/`;
+  await eventually(async () => expect(service.output()).toContain(said), 120_000);
+  const query = `last_seen:>=${new Date().toISOString()}`;
+  const counting = `${service.url}/v3/gnql/count?${new URLSearchParams({ query })}`;
+  // One in eleven seconds.
+  await eventually(async () => expect(await getJson(counting)).not.toMatchObject({ count: 0 }), 100_000);
+}, 240_000);
+
 test("only start and migrate create a store: all other commands name the folder without one", async () => {
   const { dataDir, noisefloor } = await openEmpty();
   const elsewhere = join(dataDir, "elsewhere");

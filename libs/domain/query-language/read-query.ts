@@ -19,7 +19,7 @@ import type { ConditionTree, Place, SyntaxTree } from "./syntax-tree.ts";
 import { findUnquotedNames, type UnquotedName } from "./unquoted-names.ts";
 
 export const MAX_QUERY_LENGTH = 8_192;
-const MAX_CONDITIONS = 500;
+export const MAX_CONDITIONS = 500;
 
 export type ReadQuery =
   | {

@@ -7,7 +7,7 @@ export type Search =
   /** Several entries, of which some may be no addresses. */
   | { readonly kind: "list"; readonly entries: readonly Entry[] }
   | { readonly kind: "cve"; readonly cve: string }
-  /** A part of a tag's name. */
+  /** A name, a number of a network, a fingerprint, or words of names. */
   | { readonly kind: "words"; readonly words: string }
   /** What cannot be searched for, and why, in a sentence. */
   | { readonly kind: "nothing"; readonly reason: string };
@@ -39,7 +39,7 @@ const REASONS = { ipv6: `an IPv6 address: ${NOT_LOOKED_UP.ipv6}`, malformed: NOT
 
 function readName(text: string): Search {
   const name = text.trim().replace(/^["'“”‘’`]+|["'“”‘’`,;.\s]+$/g, "");
-  if (name === "") return nothing("Enter an address, a network, a tag's name or a CVE.");
+  if (name === "") return nothing("Enter an address, a network, a name, a CVE or a query.");
   if (/^[\d./\s]+$/.test(name)) return nothing(`This is ${NOT_LOOKED_UP.malformed}.`);
   const cves = new Set(
     name

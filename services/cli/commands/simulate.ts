@@ -63,7 +63,9 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
   if (options.remove) return remove(options, context);
   const now = Date.now();
   const until = readUntil(options.until, now);
-  const work = (open: OpenTarget) => run(open, { ...options, until, now }, context);
+  const { rate } = options;
+  const live = rate === undefined ? undefined : { from: undefined, perDay: rate * (DAY_MS / 1_000) };
+  const work = (open: OpenTarget) => run(open, { ...options, until, live }, context);
   if (options.to !== "store") return work(remoteTarget(options, context));
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
@@ -100,11 +102,21 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
   });
 }
 
-/** Stores `days` of a simulated sensor fleet, with the defaults of the command. */
-export async function simulateInto(store: Store, days: number, context: CommandContext): Promise<void> {
+/**
+ * Stores `days` of a simulated sensor fleet, with the defaults of the command.
+ * @returns stores what it observes from then on, when it does, until the signal.
+ */
+export async function simulateInto(
+  store: Store,
+  days: number,
+  context: CommandContext,
+): Promise<(signal: AbortSignal) => Promise<void>> {
   const now = Date.now();
   assertKept("--demo", days, 0, store.retentionDays);
-  await run(() => storeTarget(context, store), { ...DEFAULTS, days, until: now, now }, context);
+  const open = () => storeTarget(context, store);
+  await run(open, { ...DEFAULTS, days, until: now }, context);
+  const live = { from: now, perDay: DEFAULTS.perDay };
+  return (signal) => run(open, { ...DEFAULTS, days: 0, until: now, live }, { ...context, signal, print: () => {} });
 }
 
 /** Opens where the observations go. */
@@ -130,10 +142,18 @@ export function assertKept(option: string, days: number, ageMs: number, retentio
   throw new UserError(`only ${retentionDays} days are kept, and ${option} ${days} goes further back`);
 }
 
-type RunOptions = Omit<SimulateOptions, "until" | "remove" | "to"> & { readonly until: number; readonly now: number };
+type Live = {
+  /** Milliseconds since 1970 UTC; undefined: now. */
+  readonly from: number | undefined;
+  readonly perDay: number;
+};
+type RunOptions = Omit<SimulateOptions, "until" | "remove" | "to" | "rate"> & {
+  readonly until: number;
+  readonly live?: Live | undefined;
+};
 
 async function run(open: OpenTarget, options: RunOptions, context: CommandContext): Promise<void> {
-  const { seed, sources, rate, until, json = false } = options;
+  const { seed, sources, until, json = false } = options;
   const { settings, log, signal } = context;
   // As JSON, the summary is all that is printed.
   const talking: Talking = { settings, signal, print: json ? () => {} : context.print };
@@ -144,7 +164,7 @@ async function run(open: OpenTarget, options: RunOptions, context: CommandContex
     const internet = await openInternet({ seed, sources, databases: enricher });
     const target = await open();
     closeStack.add(target.close);
-    const days = options.days ?? (rate === undefined ? DEFAULTS.days : 0);
+    const days = options.days ?? (options.live === undefined ? DEFAULTS.days : 0);
     let filled: RunSummary | undefined;
     if (days > 0) {
       talking.print(
@@ -153,7 +173,7 @@ async function run(open: OpenTarget, options: RunOptions, context: CommandContex
       filled = await backFill(internet, target, { days, until, perDay: options.perDay }, talking);
     }
     const isFilled = !signal.aborted;
-    const sent = rate !== undefined && isFilled ? await live(internet, target, rate, talking) : undefined;
+    const sent = options.live && isFilled ? await live(internet, target, options.live, talking) : undefined;
     if (!json) return;
     const summaries = { back_fill: filled ? toJson(filled) : null, live: sent ? toJson(sent) : null };
     context.print(JSON.stringify({ is_complete: isFilled, ...summaries }));
@@ -202,12 +222,12 @@ async function backFill(
 async function live(
   internet: SimulatedInternet,
   target: SimulationTarget,
-  rate: number,
+  { from, perDay }: Live,
   { signal, print }: Talking,
 ): Promise<RunSummary> {
   const startedAt = Date.now();
-  print(`Simulating ${rate} observations per second from now on; Ctrl-C stops it.`);
-  const span = { from: startedAt, to: Number.POSITIVE_INFINITY, perDay: rate * (DAY_MS / 1_000) };
+  print(`Simulating ${perDay / (DAY_MS / 1_000)} observations per second from now on; Ctrl-C stops it.`);
+  const span = { from: from ?? startedAt, to: Number.POSITIVE_INFINITY, perDay };
   const summary = await sendLive(simulate(internet, span), { target, signal, now: Date.now });
   const done = { ...summary, verb: target.verb, startedAt, endedAt: Date.now() };
   printSummary(done, print);

@@ -7,6 +7,8 @@ import { asService, type Store } from "../store/store.ts";
 import { assertPortsFree } from "./http/listen.ts";
 import type { Roles } from "./service-context.ts";
 
+type BackgroundWork = (signal: AbortSignal) => Promise<void>;
+
 /**
  * Runs services until a signal or a failure. Resolves after a clean shutdown. Rejects when a part has failed for good,
  * after everything was closed.
@@ -14,8 +16,8 @@ import type { Roles } from "./service-context.ts";
 export async function runServices(
   roles: Roles,
   context: CommandContext,
-  /** Called once the services listen. */
-  onReady: (service: RunningService, store: Store) => Promise<void> = async () => {},
+  /** Called once the services listen. @returns work that goes on beside them until its signal. */
+  onReady: (service: RunningService, store: Store) => Promise<BackgroundWork | undefined> = async () => undefined,
   assertRetention?: AssertRetention,
 ): Promise<void> {
   const { settings, log, signal } = context;
@@ -30,11 +32,18 @@ export async function runServices(
     const service = await serve(roles, store, settings, log);
     const { url, httpsUrl, intakeUrl } = service;
     log.info({ url, httpsUrl, intakeUrl, clickhouse: store.server.origin }, "listening");
+    const stopping = new AbortController();
+    let background: Promise<void> | undefined;
     try {
-      await onReady(service, store);
+      const work = await onReady(service, store);
+      background = work?.(AbortSignal.any([signal, stopping.signal])).catch((error: unknown) => {
+        log.error({ err: error }, "work beside the services failed; they go on without it");
+      });
       await Promise.race([aborted(signal), service.failure]);
       log.info("stopping");
     } finally {
+      stopping.abort();
+      await background;
       await service.stop();
     }
   } finally {

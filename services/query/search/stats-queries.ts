@@ -1,6 +1,6 @@
 import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_NETWORKS, SCOPE_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_NETWORKS, ADDRESS_VALUES, SCOPE_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { inScopes } from "../scope-sql.ts";
@@ -48,5 +48,34 @@ export function countByValues({ sql }: CompiledSearch, scopes: number) {
         GROUP BY kind, value ${order}`,
     params: searchParams,
     row: z.object({ kind: z.enum(["organization", "country", "asn", "tag"]), value: z.string(), count: z.int() }),
+  });
+}
+
+const ACTIONS = ["port", "path", "user_agent", "ja3", "ja4", "hassh"] as const;
+
+/** There may be as many values as observations: above this, ClickHouse groups on disk. */
+const MAX_BYTES_IN_MEMORY = 256 * 1024 * 1024;
+
+/**
+ * The addresses of a search by what they did: for each field the `limit` values with the most addresses, ties by value.
+ * A port is its five digits, a slash and the transport.
+ */
+export function countByActions({ sql }: CompiledSearch, scopes: number) {
+  const counted = `SELECT toString(field) AS field, value, uniqExact(source_ip) AS count FROM ${ADDRESS_VALUES}
+    WHERE ${inScopes(scopes)} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      AND field IN (${ACTIONS.map((name) => `'${name}'`).join(", ")})
+      AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
+    GROUP BY field, value`;
+  const order = "ORDER BY field, count DESC, value LIMIT {limit:UInt32} BY field";
+  const settings = `SETTINGS use_index_for_in_with_subqueries = 0, max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY}`;
+  return defineQuery({
+    name: "search-by-actions",
+    sql: `${counted} ${order} ${settings}`,
+    perServer: `${counted} ${settings}`,
+    combine: (results) =>
+      `SELECT result.field AS field, result.value AS value, sum(result.count) AS count FROM ${results} AS result
+        GROUP BY field, value ${order}`,
+    params: searchParams.extend({ limit: z.int() }),
+    row: z.object({ field: z.enum(ACTIONS), value: z.string(), count: z.int() }),
   });
 }

@@ -14,7 +14,7 @@ import { paramsOf } from "./queries.ts";
 import { describeAsked, type SearchDeps } from "./route.ts";
 import { countByValues, countNarrower, MAX_ENTRIES } from "./stats-queries.ts";
 
-const ENTRIES = wholeNumber({
+export const ENTRIES = wholeNumber({
   name: "count",
   alsoCalled: otherLengths("count"),
   description: "How many entries each list has at most, those with the most addresses.",

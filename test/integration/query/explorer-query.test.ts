@@ -36,6 +36,41 @@ test("a query has its matches counted, summed up and listed, and a value of the 
   expect(faults).toEqual([]);
 });
 
+test("matches are sorted by their headings, and what they did narrows the query", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/search?query=tags%3Ascanner");
+  const texts = (cell: string) => page.locator(`[data-page] tbody ${cell}`).allTextContents();
+  await page.locator("[data-page]").getByRole("button", { name: "Last seen" }).click();
+  const ascending = await texts("td.when");
+  expect(ascending).toEqual(ascending.toSorted());
+  await page.locator("[data-page]").getByRole("button", { name: "Address" }).click();
+  await page.locator("[data-page]").getByRole("button", { name: "Address" }).click();
+  expect((await texts("th")).at(-1)).toBe(NOISE);
+  const value = page.locator('section[aria-labelledby="what-they-did"] tbody tr').first();
+  const [addresses = ""] = await value.locator("td.number").allTextContents();
+  await value.getByRole("link").click();
+  await settled();
+  const number = addresses.trim();
+  await page
+    .locator("[data-matches]", { hasText: number === "1" ? "1 address matches." : `${number} addresses match.` })
+    .waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("numbers of classifications lead to searches that have the same number", async () => {
+  const { page, faults, open } = ours;
+  await open("/");
+  const links = page.locator('section[aria-labelledby="classes"] a');
+  const shownNumbers = await links.evaluateAll((all) => all.map((one) => [one.textContent, one.getAttribute("href")]));
+  expect(shownNumbers).not.toEqual([]);
+  for (const [number, href] of shownNumbers) {
+    await open(href ?? "");
+    const said = number === "1" ? "1 address matches." : `${number} addresses match.`;
+    await page.locator("[data-matches]", { hasText: said }).waitFor();
+  }
+  expect(faults).toEqual([]);
+});
+
 test("the box completes fields, values and tags with the keyboard alone, and Escape and Enter leave what was typed", async () => {
   const { page, faults, open, settled } = ours;
   await open("/search");
@@ -83,7 +118,7 @@ test("the box completes fields, values and tags with the keyboard alone, and Esc
 test("the box of every page completes, too, and suggests nothing for an address or a pasted list", async () => {
   const { page, faults, open, settled } = ours;
   await open("/tags");
-  const box = page.getByLabel("Address, network, tag, CVE or query");
+  const box = page.getByLabel("Address, network, name, CVE or query");
   const options = page.locator("header").getByRole("option");
   await box.pressSequentially("tags:sc");
   await options.filter({ hasText: "scanner" }).waitFor();
@@ -124,7 +159,7 @@ test("an error of a query stands at its place, and nothing is searched", async (
 test("a query typed into the box of any page is run, and a port of an address leads to all that were seen at it", async () => {
   const { page, faults, open, settled } = ours;
   await open("/tags");
-  const box = page.getByLabel("Address, network, tag, CVE or query");
+  const box = page.getByLabel("Address, network, name, CVE or query");
   await box.fill("country:DE NOT tags:worm");
   await box.press("Enter");
   await page.locator("[data-matches]").waitFor();

@@ -204,7 +204,7 @@ test("every country and network is a link to its addresses, which are as many as
 
 test("a search for a CVE opens its tag, or lists its tags", async () => {
   const { page, settled } = await open("/tags");
-  const search = page.getByLabel("Address, network, tag, CVE or query");
+  const search = page.getByLabel("Address, network, name, CVE or query");
   await search.fill("CVE-2026-0002");
   await search.press("Enter");
   await page.getByRole("heading", { name: "Rare" }).waitFor();

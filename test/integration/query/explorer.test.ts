@@ -270,16 +270,18 @@ test("the page of a tag shows its activity, lists the addresses of a bucket and 
 
 test("a search leads to the page of what was entered, and says when it leads nowhere", async () => {
   const { page } = await openWithKey("/");
-  const search = page.getByLabel("Address, network, tag, CVE or query");
+  const search = page.getByLabel("Address, network, name, CVE or query");
   await search.fill("45.0.0.0/8");
   await search.press("Enter");
-  await page.getByText("Only networks from /16 to /32").waitFor();
+  await page.getByRole("heading", { name: "What they have in common" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("query")).toBe("ip:45.0.0.0/8");
+  await page.goBack();
   await search.fill(` ${UNKNOWN} `);
   await search.press("Enter");
   await page.getByRole("heading", { name: UNKNOWN }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/ip/${UNKNOWN}`);
-  await page.getByLabel("Address, network, tag, CVE or query").fill("CVE-2026-0001");
-  await page.getByLabel("Address, network, tag, CVE or query").press("Enter");
+  await page.getByLabel("Address, network, name, CVE or query").fill("CVE-2026-0001");
+  await page.getByLabel("Address, network, name, CVE or query").press("Enter");
   await page.getByRole("heading", { name: `Worm ${SCRIPT}` }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/tags/worm");
   await page.goBack();
@@ -288,7 +290,7 @@ test("a search leads to the page of what was entered, and says when it leads now
 
 test("a network lists those of its addresses that were seen, and says how many there are", async () => {
   const { page, faults, settled } = await openWithKey("/");
-  const search = page.getByLabel("Address, network, tag, CVE or query");
+  const search = page.getByLabel("Address, network, name, CVE or query");
   await search.fill("45.1.0.77/16");
   await search.press("Enter");
   await page.getByRole("heading", { name: "45.1.0.0/16" }).waitFor();

@@ -155,6 +155,7 @@ async function expectAnswers(random: Random, queries: number, stored: readonly M
     const latestFirst = expected.toSorted((a, b) => lastSeen(b) - lastSeen(a) || numberOf(a) - numberOf(b));
     expect(ips, context).toEqual(latestFirst);
     if (count % 5 === 0) await expectPages(parameters, key, expected, random.pick([1, 7, 10_000]));
+    if (count % 5 === 1) await expectValues(parameters, key, new Set(expected), visible);
     found += expected.length;
   }
   expect(found).toBeGreaterThan(queries);
@@ -176,6 +177,55 @@ async function expectPages(parameters: Record<string, string>, key: string, expe
     scroll = request_metadata.scroll;
   }
   expect(listed).toEqual(inOrder.slice(0, listed.length));
+}
+
+const values = z.array(z.object({ value: z.string(), count: z.int() }));
+const valuesSchema = z.object({
+  count: z.int(),
+  values: z.object({
+    ports: z.array(z.object({ port: z.int(), protocol: z.string(), count: z.int() })),
+    paths: values,
+    useragents: values,
+    ja3: values,
+    ja4: values,
+    hassh: values,
+  }),
+});
+
+/** What the matching addresses did, by brute force: most first, ties by value. */
+async function expectValues(
+  parameters: Record<string, string>,
+  key: string,
+  expected: ReadonlySet<string>,
+  visible: readonly Marked[],
+) {
+  const limit = 5;
+  const tally = (textOf: (one: Marked) => string | undefined) => {
+    const addresses = new Map<string, Set<string>>();
+    for (const one of visible.filter(({ ip }) => expected.has(ip))) {
+      const value = textOf(one)?.toLowerCase();
+      if (value !== undefined) addresses.set(value, (addresses.get(value) ?? new Set()).add(one.ip));
+    }
+    return [...addresses]
+      .map(([value, ips]) => ({ value, count: ips.size }))
+      .sort((one, other) => other.count - one.count || (one.value < other.value ? -1 : 1))
+      .slice(0, limit);
+  };
+  const ports = tally(({ port, transport = "" }) =>
+    port === undefined ? undefined : `${String(port).padStart(5, "0")}/${transport}`,
+  );
+  const found = await read(valuesSchema, "/v3/gnql/values", { ...parameters, count: String(limit) }, key);
+  expect(found, JSON.stringify(parameters)).toEqual({
+    count: expected.size,
+    values: {
+      ports: ports.map(({ value, count }) => ({ port: Number(value.slice(0, 5)), protocol: value.slice(6), count })),
+      paths: tally(({ path }) => path),
+      useragents: tally(({ userAgent }) => userAgent),
+      ja3: tally(({ ja3 }) => ja3),
+      ja4: tally(({ ja4 }) => ja4),
+      hassh: tally(({ hassh }) => hassh),
+    },
+  });
 }
 
 const timeseriesStatsSchema = z.object({

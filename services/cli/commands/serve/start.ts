@@ -10,13 +10,17 @@ import { positiveInteger } from "../../framework/positive-integer.ts";
 import { runServices } from "../../serve/run-services.ts";
 import type { RunningService } from "../../serve.ts";
 import type { Store } from "../../store/store.ts";
-import { assertKept, simulateInto } from "../simulate.ts";
+import { assertKept, DEFAULTS, simulateInto } from "../simulate.ts";
 
 const DEMO_DAYS = 30;
 
 export const define: DefineCommand = (start, createContext) => {
   start
-    .option("--demo [days]", "also simulate 30 days of a sensor fleet, or as many as you say", positiveInteger)
+    .option(
+      "--demo [days]",
+      "also simulate 30 days of a sensor fleet, or as many as you say, and go on slowly",
+      positiveInteger,
+    )
     .action(async (options: StartOptions) => runStart(options, await createContext()));
 };
 
@@ -31,7 +35,14 @@ async function runStart({ demo }: StartOptions, context: CommandContext): Promis
     const first = await createFirstKey(store, context);
     if (first !== undefined) await service.refreshKeys();
     await printWelcome(service, store, first, context, days);
-    if (days !== undefined) await simulateInto(store, days, context);
+    if (days === undefined) return undefined;
+    const goOn = await simulateInto(store, days, context);
+    if (!context.signal.aborted) {
+      context.print();
+      context.print(`The demo is ready: ${service.url}/`);
+      context.print(`${DEFAULTS.perDay} observations a day go on arriving until Ctrl-C.`);
+    }
+    return goOn;
   };
   await runServices({ ingest: true, query: true }, context, onReady, (kept) => {
     if (days !== undefined) assertKept("--demo", days, 0, kept);

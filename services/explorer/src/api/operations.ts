@@ -18,6 +18,7 @@ import type { getPlans } from "@noisefloor/query/plans/route.ts";
 import type { rowSchema, searchMetadata } from "@noisefloor/query/search/operations.ts";
 import type { searchStats } from "@noisefloor/query/search/stats.ts";
 import type { validateQuery } from "@noisefloor/query/search/validate.ts";
+import type { searchValues } from "@noisefloor/query/search/values.ts";
 import type { listSensors } from "@noisefloor/query/sensors/operation.ts";
 import type { getAddressesOfCountry, getAddressesOfNetwork } from "@noisefloor/query/stats/addresses-by-place.ts";
 import type { getFirstSeen } from "@noisefloor/query/stats/first-seen.ts";
@@ -40,7 +41,9 @@ type AnswerOf<Operation extends { readonly success: { readonly schema: Schema } 
 
 export type AddressContext = (typeof fullContextSchema)["_zod"]["output"];
 export type QuickContext = (typeof quickContextSchema)["_zod"]["output"];
-export type QuickContexts = Omit<AnswerOf<typeof getIps>, "data"> & { readonly data: readonly QuickContext[] };
+export type Contexts = Omit<AnswerOf<typeof getIps>, "data"> & {
+  readonly data: readonly (QuickContext | AddressContext)[];
+};
 export type Service = AddressContext["business_service_intelligence"];
 export type Scanner = AddressContext["internet_scanner_intelligence"];
 export type ContextTag = Scanner["tags"][number];
@@ -60,6 +63,7 @@ export type SearchPage = Omit<AnswerOf<typeof searchMetadata>, "data"> & {
 };
 export type TimeseriesStats = AnswerOf<typeof timeseriesStats>;
 export type SearchStats = AnswerOf<typeof searchStats>;
+export type SearchValues = AnswerOf<typeof searchValues>;
 
 export type TagList = AnswerOf<typeof listTags>;
 export type Tag = TagList["tags"][number];

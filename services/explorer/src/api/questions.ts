@@ -5,14 +5,15 @@ import type {
   AddressObservations,
   AddressSensors,
   AddressTags,
+  Contexts,
   FirstSeen,
   Interaction,
   NetworkAddresses,
   Plans,
   QueryValidation,
-  QuickContexts,
   SearchPage,
   SearchStats,
+  SearchValues,
   SensorList,
   StatsByClassification,
   StatsByCountry,
@@ -54,8 +55,9 @@ export function toUrl(path: string, values: Values = {}): string {
 const question = <Answer>(path: string, values?: Values): Question<Answer> => ({ url: toUrl(path, values) });
 
 export const addressOf = (ip: string) => question<AddressContext>(`/v3/ip/${encodeURIComponent(ip)}`);
-export const contextsOf = (ips: readonly string[]): Question<QuickContexts> => ({
-  url: toUrl("/v3/ip", { quick: true }),
+/** @param isQuick for less of each. */
+export const contextsOf = (ips: readonly string[], isQuick: boolean): Question<Contexts> => ({
+  url: toUrl("/v3/ip", { quick: isQuick }),
   body: JSON.stringify({ ips }),
 });
 export const timelineOf = (ip: string, field: TimelineField, days: number, granularity: string) =>
@@ -79,6 +81,9 @@ export const searchMetadataOf = (query: string, days: string, size: number, scro
   question<SearchPage>("/v3/gnql/metadata", { query, days, size, scroll });
 export const searchStatsOf = (query: string, days: string, count: number) =>
   question<SearchStats>("/v3/gnql/stats", { query, days, count });
+
+export const searchValuesOf = (query: string, days: string, count: number) =>
+  question<SearchValues>("/v3/gnql/values", { query, days, count });
 
 /** @param start RFC 3339. */
 export const timeseriesOf = (query: string, interval: "hour" | "day", start: string) =>

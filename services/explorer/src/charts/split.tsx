@@ -1,11 +1,19 @@
 import type { Intention } from "../api/operations.ts";
+import { searchPath } from "../routing/paths.ts";
 import { Badge } from "../shell/badge.tsx";
 import { formatCount, formatShare } from "../text/format.ts";
 
 export type SplitPart = { readonly classification: Intention; readonly addresses: number };
 
+type SplitProps = {
+  readonly parts: readonly SplitPart[];
+  readonly total: number;
+  /** The search whose count is the number of a part. */
+  readonly searchOf?: (classification: Intention) => string;
+};
+
 /** Addresses by classification: a bar, and the numbers in words. */
-export function Split({ parts, total }: { readonly parts: readonly SplitPart[]; readonly total: number }) {
+export function Split({ parts, total, searchOf }: SplitProps) {
   return (
     <div class="split">
       <div class="split-bar" aria-hidden="true">
@@ -16,7 +24,14 @@ export function Split({ parts, total }: { readonly parts: readonly SplitPart[]; 
       <ul>
         {parts.map(({ classification, addresses }) => (
           <li key={classification}>
-            <Badge verdict={classification} /> <strong>{formatCount(addresses)}</strong>{" "}
+            <Badge verdict={classification} />{" "}
+            <strong>
+              {searchOf === undefined || addresses === 0 ? (
+                formatCount(addresses)
+              ) : (
+                <a href={searchPath(searchOf(classification))}>{formatCount(addresses)}</a>
+              )}
+            </strong>{" "}
             <span class="faint">{formatShare(addresses, total)}</span>
           </li>
         ))}

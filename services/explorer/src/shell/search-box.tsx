@@ -61,11 +61,13 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
             onPaste={pasteAtOnce}
             onFocus={fit}
             onKeyDown={submitOnEnter}
-            aria-label="Address, network, tag, CVE or query"
+            aria-label="Address, network, name, CVE or query"
             aria-keyshortcuts="/"
             aria-describedby={message === "" ? undefined : id}
             placeholder={
-              isLarge ? "192.175.48.6, ssh, CVE-2024-3094, port:23 country:DE" : "Address, network, tag or query"
+              isLarge
+                ? "192.175.48.6, AS4134, ssh, CVE-2024-3094, port:23 country:DE"
+                : "Address, network, name or query"
             }
           />
           {completion.list}

@@ -7,11 +7,15 @@ import { readList } from "../../search/list-link.ts";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, plural } from "../../text/format.ts";
+import { GoOn } from "./go-on.tsx";
 import { NotLookedUp } from "./not-looked-up.tsx";
 import { Results } from "./results.tsx";
 
 /** Max addresses in one request to the API. */
 const MAX_ADDRESSES = 10_000;
+
+/** More are asked for their verdicts alone: all that is known of ten thousand is some hundred megabytes. */
+const MAX_DETAILED = 1_000;
 
 /** `/addresses`: what is known of each of many addresses. */
 export function AddressesPage() {
@@ -54,7 +58,8 @@ function useList(): readonly Entry[] | undefined {
 function List({ entries }: { readonly entries: readonly Entry[] }) {
   const addresses = entries.filter(({ kind }) => kind === "address").map(({ text }) => text);
   const asked = addresses.slice(0, MAX_ADDRESSES);
-  const question = useMemo(() => (asked.length === 0 ? undefined : contextsOf(asked)), []);
+  const isQuick = asked.length > MAX_DETAILED;
+  const question = useMemo(() => (asked.length === 0 ? undefined : contextsOf(asked, isQuick)), []);
   const contexts = useAnswer(question);
   const left = addresses.length - asked.length;
   return (
@@ -67,11 +72,18 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
           looked up.
         </p>
       )}
+      {isQuick ? (
+        <p class="notice">
+          Of up to {formatCount(MAX_DETAILED)} addresses this page also shows when each was seen last, its tags and its
+          network.
+        </p>
+      ) : null}
+      <GoOn entries={entries} />
       {question === undefined ? (
         <p class="empty">There is no address to look up.</p>
       ) : (
         <Loaded of={contexts} what={`what is known of ${plural(asked.length, "address", "addresses")}`}>
-          {({ data }) => <Results asked={asked} found={data} />}
+          {({ data }) => <Results asked={asked} found={data} hasDetails={!isQuick} />}
         </Loaded>
       )}
       <NotLookedUp entries={entries.filter(({ kind }) => kind !== "address")} />

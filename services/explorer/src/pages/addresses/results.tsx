@@ -1,12 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
-import type { QuickContext } from "../../api/operations.ts";
-import { addressPath } from "../../routing/paths.ts";
+import type { AddressContext, QuickContext } from "../../api/operations.ts";
+import { addressPath, asnPath, tagPath } from "../../routing/paths.ts";
 import { Badge } from "../../shell/badge.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { DownloadButton } from "../../shell/controls/download-button.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { TableHead } from "../../shell/table-head.tsx";
-import { formatCount } from "../../text/format.ts";
+import { formatCount, formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { type Result, toCsv, toResults, VERDICTS_WORST_FIRST, worstFirst } from "./result.ts";
 
@@ -18,9 +18,16 @@ const ORDERS = [
 ] as const;
 type Order = (typeof ORDERS)[number][0];
 
-type ResultsProps = { readonly asked: readonly string[]; readonly found: readonly QuickContext[] };
+type ResultsProps = {
+  readonly asked: readonly string[];
+  readonly found: readonly (QuickContext | AddressContext)[];
+  readonly hasDetails: boolean;
+};
 
-export function Results({ asked, found }: ResultsProps) {
+const HEADINGS = ["Address", "Verdict", "Seen scanning", "Benign service"];
+const DETAILS = ["Address", "Verdict", "Last seen", "Tags", "Network", "Benign service"];
+
+export function Results({ asked, found, hasDetails }: ResultsProps) {
   const [order, setOrder] = useState<Order>("worst");
   const [showsAll, setShowsAll] = useState(false);
   const results = useMemo(() => toResults(asked, found), [asked, found]);
@@ -39,9 +46,9 @@ export function Results({ asked, found }: ResultsProps) {
       <ScrollRegion label="Addresses">
         <table>
           <caption class="hidden">The addresses of the list</caption>
-          <TableHead headings={["Address", "Verdict", "Seen scanning", "Benign service"]} />
+          <TableHead headings={hasDetails ? DETAILS : HEADINGS} />
           <tbody>
-            {shown.map(({ ip, verdict, isSeen, trustLevel }) => (
+            {shown.map(({ ip, verdict, isSeen, trustLevel, details }) => (
               <tr key={ip}>
                 <th scope="row">
                   <a href={addressPath(ip)}>{ip}</a>
@@ -49,7 +56,7 @@ export function Results({ asked, found }: ResultsProps) {
                 <td>
                   <Badge verdict={verdict} />
                 </td>
-                <td>{isSeen ? "yes" : "no"}</td>
+                {hasDetails ? <DetailCells details={details} /> : <td>{isSeen ? "yes" : "no"}</td>}
                 <td>{trustLevel === undefined ? "no" : <Trust level={trustLevel} />}</td>
               </tr>
             ))}
@@ -62,6 +69,28 @@ export function Results({ asked, found }: ResultsProps) {
         </button>
       )}
     </section>
+  );
+}
+
+function DetailCells({ details }: Pick<Result, "details">) {
+  const { lastSeen = "", tags = [], asn = "", organization = "" } = details ?? {};
+  return (
+    <>
+      <td class="when">{lastSeen === "" ? "not seen" : formatMinute(lastSeen)}</td>
+      <td class={tags.length === 0 ? undefined : "names"}>
+        {tags.map(({ slug, name }, index) => (
+          <span key={slug}>
+            {index === 0 ? "" : ", "}
+            <a href={tagPath(slug)}>
+              <Hostile text={name} />
+            </a>
+          </span>
+        ))}
+      </td>
+      <td class="name">
+        {asn === "" ? null : <a href={asnPath(asn)}>{asn}</a>} <Hostile text={organization} />
+      </td>
+    </>
   );
 }
 

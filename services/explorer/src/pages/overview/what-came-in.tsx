@@ -12,7 +12,7 @@ import { Split } from "../../charts/split.tsx";
 import { asnPath, countryPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
-import { plural } from "../../text/format.ts";
+import { formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { Hours } from "./hours.tsx";
 import { TagChanges } from "./tag-changes.tsx";
@@ -59,13 +59,15 @@ export function WhatCameIn({ days }: { readonly days: number }) {
       <section class="wide" aria-labelledby="classes">
         <h3 id="classes">Classification</h3>
         <Loaded of={classes} what="the classifications">
-          {({ classifications, total_ips: total }) => (
+          {({ classifications, total_ips: total, metadata: { start_date: start } }) => (
             <>
               <p>
-                <strong data-total>{plural(total, "address", "addresses")}</strong> seen scanning.
+                <strong data-total>{plural(total, "address", "addresses")}</strong> seen scanning since{" "}
+                {formatMinute(start)} UTC, by everything that is stored of them.
               </p>
               <Split
                 total={total}
+                searchOf={(classification) => `classification:${classification} last_seen:>=${start}`}
                 parts={classifications.map(({ classification, active_ips: addresses }) => ({
                   classification,
                   addresses,

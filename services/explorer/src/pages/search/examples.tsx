@@ -1,7 +1,7 @@
 import { searchPath } from "../../routing/paths.ts";
 
 export const EXAMPLES = [
-  ["classification:malicious last_seen:1d", "malicious addresses seen in the last 24 hours"],
+  ["classification:malicious last_seen:1d", "malicious addresses seen in the last 24 hours, to the second"],
   ["tags:ssh-bruteforcer NOT country_code:CN", "who guesses SSH passwords from outside China"],
   ["port:445 protocol:tcp asn:4134", "one network's addresses that knocked at 445/tcp"],
   ["path:/wp-* useragent:*python*", "scripts that look for WordPress"],

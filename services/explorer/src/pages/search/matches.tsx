@@ -1,3 +1,4 @@
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { useState } from "preact/hooks";
 import { ask } from "../../api/ask.ts";
 import { ApiFailure } from "../../api/failure.ts";
@@ -10,7 +11,7 @@ import { ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
-import { TableHead } from "../../shell/table-head.tsx";
+import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatCount, formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { downloadMatches, FORMATS } from "./download.ts";
@@ -20,11 +21,20 @@ const SIZE = 25;
 
 type MatchesProps = { readonly query: string; readonly days: string };
 
-/** The addresses that match, page by page. Callers without a key have few lookups, so they ask for each page. */
+/** The addresses that match, more of them as they are asked for. Callers without a key have few lookups, so they ask first. */
 export function Matches({ query, days }: MatchesProps) {
   const { key } = useKey();
-  const [scrolls, setScrolls] = useState<readonly string[]>(key === "" ? [] : [""]);
-  const showNext = (scroll: string) => setScrolls((shown) => [...shown, scroll]);
+  const [kept, setKept] = useState<readonly Row[]>([]);
+  const [scroll, setScroll] = useState(key === "" ? undefined : "");
+  const page = useAnswer(scroll === undefined ? undefined : searchMetadataOf(query, days, SIZE, scroll));
+  const shown = page.isLoading ? [] : (page.data?.data ?? []);
+  // For a moment the page before is still there.
+  const rows = [...new Map([...kept, ...shown].map((row) => [row.ip, row])).values()];
+  const { count = 0, scroll: next = "" } = page.data?.request_metadata ?? {};
+  const showNext = () => {
+    setKept(rows);
+    setScroll(next);
+  };
   return (
     <section aria-labelledby="matches">
       <div class="bar-of-choices">
@@ -32,73 +42,81 @@ export function Matches({ query, days }: MatchesProps) {
         <a href={pagePath("/feeds", { query, days })}>Make a feed of them</a>
         <Downloads query={query} days={days} />
       </div>
-      {scrolls.length === 0 ? (
+      {rows.length === 0 ? null : <Rows rows={rows} />}
+      {scroll === undefined ? (
         <p>
-          <button type="button" onClick={() => showNext("")}>
+          <button type="button" onClick={() => setScroll("")}>
             List the first {SIZE}, each of which is a lookup
           </button>
         </p>
-      ) : null}
-      {scrolls.map((scroll, index) => (
-        <Page
-          key={scroll}
-          query={query}
-          days={days}
-          scroll={scroll}
-          showNext={index === scrolls.length - 1 ? showNext : undefined}
-        />
-      ))}
+      ) : (
+        <Loaded of={page} what="the addresses">
+          {() =>
+            rows.length === 0 ? (
+              <p class="empty">No address matches.</p>
+            ) : (
+              <p>
+                {next === "" ? null : (
+                  <button type="button" onClick={showNext}>
+                    Show {SIZE} more
+                  </button>
+                )}{" "}
+                <span class="faint">
+                  {formatCount(rows.length)} of {plural(count, "address", "addresses")}; headings sort those that are
+                  listed.
+                </span>
+              </p>
+            )
+          }
+        </Loaded>
+      )}
     </section>
   );
 }
 
-type PageProps = MatchesProps & {
-  readonly scroll: string;
-  /** Undefined where the next page is shown already. */
-  readonly showNext: ((scroll: string) => void) | undefined;
-};
+type Row = SearchPage["data"][number];
 
-function Page({ query, days, scroll, showNext }: PageProps) {
-  const page = useAnswer(searchMetadataOf(query, days, SIZE, scroll));
-  return (
-    <Loaded of={page} what="the addresses">
-      {({ data, request_metadata: { scroll: next } }) => (
-        <>
-          <Rows data={data} />
-          {next === "" || showNext === undefined ? null : (
-            <p>
-              <button type="button" onClick={() => showNext(next)}>
-                Show {SIZE} more
-              </button>
-            </p>
-          )}
-        </>
-      )}
-    </Loaded>
-  );
-}
+const metadataOf = ({ internet_scanner_intelligence: { metadata } }: Row) =>
+  metadata !== undefined && "asn" in metadata ? metadata : undefined;
 
-function Rows({ data }: Pick<SearchPage, "data">) {
-  if (data.length === 0) return <p class="empty">No address matches.</p>;
+const COLUMNS: readonly Column<Row>[] = [
+  { heading: "Address", by: ({ ip }) => ip },
+  {
+    heading: "Verdict",
+    by: ({ internet_scanner_intelligence: { classification = "" } }) =>
+      WORST_FIRST.indexOf(classification === "" ? "unknown" : classification),
+  },
+  { heading: "Last seen", by: ({ internet_scanner_intelligence: scanner }) => scanner.last_seen_timestamp },
+  { heading: "Tags", by: ({ internet_scanner_intelligence: { tags = [] } }) => tags.length },
+  { heading: "Organization", by: (row) => metadataOf(row)?.organization || undefined },
+  { heading: "Country", by: (row) => metadataOf(row)?.source_country || undefined },
+];
+
+function Rows({ rows }: { readonly rows: readonly Row[] }) {
+  const { sorted, head } = useSorted(rows, COLUMNS);
   return (
     <ScrollRegion label="Addresses that match">
       <table data-page>
         <caption class="hidden">Addresses that match</caption>
-        <TableHead headings={["Address", "Verdict", "Last seen", "Tags", "Organization", "Country"]} />
+        {head}
         <tbody>
-          {data.map(({ ip, internet_scanner_intelligence: scanner }) => {
-            const { classification = "", last_seen_timestamp: last = "", tags = [] } = scanner;
-            const metadata = scanner.metadata !== undefined && "asn" in scanner.metadata ? scanner.metadata : undefined;
+          {sorted.map((row) => {
+            const {
+              classification = "",
+              last_seen_timestamp: last = "",
+              tags = [],
+            } = row.internet_scanner_intelligence;
+            const metadata = metadataOf(row);
             return (
-              <tr key={ip}>
+              <tr key={row.ip}>
                 <th scope="row">
-                  <a href={addressPath(ip)}>{ip}</a>
+                  <a href={addressPath(row.ip)}>{row.ip}</a>
                 </th>
                 <td>
                   <Badge verdict={classification === "" ? "unknown" : classification} />
                 </td>
                 <td class="when">{formatMinute(last)}</td>
-                <td>
+                <td class="names">
                   {tags.map(({ slug = "", name = slug }, index) => (
                     <span key={slug}>
                       {index === 0 ? "" : ", "}
@@ -106,10 +124,10 @@ function Rows({ data }: Pick<SearchPage, "data">) {
                     </span>
                   ))}
                 </td>
-                <td>
+                <td class="name">
                   <ValueLink field="organization" value={metadata?.organization ?? ""} />
                 </td>
-                <td>
+                <td class="name">
                   <ValueLink
                     field="country_code"
                     value={metadata?.source_country_code ?? ""}

@@ -3,7 +3,7 @@ import type { QueryValidation } from "../../api/operations.ts";
 import { validationOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
-import { searchPath } from "../../routing/paths.ts";
+import { pagePath, searchPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
@@ -15,6 +15,7 @@ import { Examples } from "./examples.tsx";
 import { Matches } from "./matches.tsx";
 import { QueryErrors } from "./query-errors.tsx";
 import { QueryStats } from "./query-stats.tsx";
+import { QueryValues } from "./query-values.tsx";
 
 const DAYS = ["", "1", "7", "30", "90"] as const;
 const ANY_DAYS = /^(?:[1-9]|[1-8]\d|90)$/;
@@ -44,6 +45,12 @@ export function SearchPage() {
           onChoose={(chosen) => set({ days: chosen })}
         />
       </div>
+      {days === "" ? null : (
+        <p class="faint">
+          Every condition and number, also a classification, is about the observations of{" "}
+          {days === "1" ? "this day" : `these ${days} days`} alone, in whole hours.
+        </p>
+      )}
       {query === "" ? <Examples /> : <Checked key={query} query={query} days={days} />}
     </>
   );
@@ -93,7 +100,13 @@ function Found({ query, days, checked }: QueryProps & { readonly checked: QueryV
           <Hostile text={warning} />
         </p>
       ))}
+      {query.includes(":") ? null : (
+        <p>
+          <a href={pagePath("/tags", { name: query })}>Tags with this in their names</a>
+        </p>
+      )}
       <QueryStats query={query} days={days} />
+      <QueryValues query={query} days={days} />
       <Matches key={`${days} ${key}`} query={query} days={days} />
     </>
   );

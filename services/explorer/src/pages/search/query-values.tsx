@@ -1,0 +1,73 @@
+import type { SearchValues } from "../../api/operations.ts";
+import { searchValuesOf } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { BarList } from "../../charts/bar-list.tsx";
+import { searchPath } from "../../routing/paths.ts";
+import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { Hostile } from "../../text/hostile.tsx";
+
+/** Of each list. */
+const ENTRIES = 10;
+
+type QueryValuesProps = { readonly query: string; readonly days: string };
+
+/** What the matching addresses did: ports, paths, agents and fingerprints; each narrows the query. Costs no lookup. */
+export function QueryValues({ query, days }: QueryValuesProps) {
+  const values = useAnswer(searchValuesOf(query, days, ENTRIES));
+  return (
+    <section aria-labelledby="what-they-did">
+      <h2 id="what-they-did">What they did</h2>
+      <Loaded of={values} what="what the addresses did">
+        {({ count, values: found }) => (count === 0 ? null : <Lists {...{ query, days, count, found }} />)}
+      </Loaded>
+    </section>
+  );
+}
+
+type ListsProps = QueryValuesProps & { readonly count: number; readonly found: SearchValues["values"] };
+type Entry = readonly [name: string, condition: string, addresses: number];
+
+function Lists({ query, days, count, found }: ListsProps) {
+  const on = (field: SearchedField, entries: readonly { readonly value: string; readonly count: number }[]) =>
+    entries.map(({ value, count: addresses }): Entry => [value, conditionOn(field, value), addresses]);
+  const ports = found.ports.map(
+    ({ port, protocol, count: addresses }): Entry => [
+      `${port}${protocol === "" ? "" : `/${protocol}`}`,
+      `port:${port}${protocol === "" ? "" : ` protocol:${protocol}`}`,
+      addresses,
+    ],
+  );
+  const lists: readonly (readonly [heading: string, entries: readonly Entry[]])[] = [
+    ["Port", ports],
+    ["Path", on("path", found.paths)],
+    ["Agent", on("useragent", found.useragents)],
+    ["JA3", on("ja3", found.ja3)],
+    ["JA4", on("ja4", found.ja4)],
+    ["HASSH", on("hassh", found.hassh)],
+  ];
+  return (
+    <div class="grid">
+      {lists.map(([heading, entries]) => (
+        <section key={heading}>
+          <BarList
+            caption={`Addresses by ${heading}`}
+            nameHeading={heading}
+            total={count}
+            whenEmpty={`None has a ${heading}.`}
+            rows={entries.map(([name, condition, addresses]) => ({
+              key: name,
+              sortName: name,
+              value: addresses,
+              name: (
+                <a href={searchPath(`(${query}) ${condition}`, days)}>
+                  <Hostile text={name} />
+                </a>
+              ),
+            }))}
+          />
+        </section>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { readParameter } from "@noisefloor/http/requests/parameters.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { WORKSPACE_LABELS } from "../parameters.ts";
+import { count, counts, NOT_ENTITLED } from "../wire.ts";
+import { QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
+import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
+import { paramsOf, searchCount } from "./queries.ts";
+import { describeAsked, type SearchDeps } from "./route.ts";
+import { ENTRIES } from "./stats.ts";
+import { countByActions } from "./stats-queries.ts";
+
+const values = counts({ value: z.string() });
+const valuesSchema = z
+  .strictObject({
+    query: z.string().describe("As sent."),
+    adjusted_query: adjustedQuery,
+    count,
+    values: z.strictObject({
+      ports: counts({ port: z.int(), protocol: z.string() }),
+      paths: values,
+      useragents: values,
+      ja3: values,
+      ja4: values,
+      hassh: values,
+    }),
+  })
+  .meta({ id: "SearchValues" });
+const EXAMPLE = {
+  query: "tags:mirai",
+  adjusted_query: "",
+  count: 2,
+  values: {
+    ports: [{ port: 23, protocol: "tcp", count: 2 }],
+    paths: [{ value: "/shell", count: 1 }],
+    useragents: [],
+    ja3: [],
+    ja4: [],
+    hassh: [],
+  },
+};
+
+/** `GET /v3/gnql/values`: what the addresses that match did. */
+export const searchValues = defineOperation({
+  ...SEARCH,
+  id: "valuesGNQL",
+  path: "/v3/gnql/values",
+  summary: "What the addresses that match a query did: ports, paths, user agents and fingerprints",
+  description:
+    "Distinct addresses by each value, most first, ties by value. Texts are in lower case, as the search compares in any case. Does not count as a lookup.",
+  queryParameters: [QUERY, ENTRIES, SEARCH_DAYS, WORKSPACE_LABELS],
+  success: { status: 200, description: "The lists, possibly empty.", schema: valuesSchema, example: EXAMPLE },
+  errorResponses: {
+    206: { description: ADJUSTED, schema: valuesSchema, example: EXAMPLE },
+    400: wrongQuery,
+    403: NOT_ENTITLED,
+  },
+});
+
+const NOTHING = { count: 0, matching: 0 };
+
+export function registerSearchValues(app: FastifyInstance, deps: SearchDeps): void {
+  registerOperation(app, searchValues, async (request, reply, { signal }) => {
+    const asked = await readSearch(request, deps, signal);
+    const limit = readParameter(request.query, ENTRIES);
+    const { compiled, scopes } = asked;
+    const counting = searchCount(compiled);
+    const [counted, rows] = await app.admission.run(request, 2 * searchCost(asked), signal, async () => {
+      if (scopes.length === 0) return [NOTHING, []] as const;
+      return Promise.all([
+        deps.read(counting, paramsOf(asked), signal).then((found) => onlyRow(counting, found)),
+        deps.read(countByActions(compiled, scopes.length), { ...paramsOf(asked), limit }, signal),
+      ]);
+    });
+    const listOf = (field: (typeof rows)[number]["field"]) =>
+      rows.flatMap((row) => (row.field === field ? { value: row.value, count: row.count } : []));
+    return {
+      ...describeAsked(asked, counted.matching > counted.count, reply),
+      count: counted.count,
+      values: {
+        ports: listOf("port").map(({ value, count: addresses }) => {
+          const [port, protocol = ""] = value.split("/");
+          return { port: Number(port), protocol, count: addresses };
+        }),
+        paths: listOf("path"),
+        useragents: listOf("user_agent"),
+        ja3: listOf("ja3"),
+        ja4: listOf("ja4"),
+        hassh: listOf("hassh"),
+      },
+    };
+  });
+}
