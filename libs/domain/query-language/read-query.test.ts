@@ -189,13 +189,16 @@ test.each([
   ["(-tags:ssh worm) OR x", '(-tags:"ssh worm") OR x'],
   ["tag:(SSH Worm OR mirai)", 'tag:("SSH Worm" OR mirai)'],
   ["tag:(mirai SSH Worm)", 'tag:(mirai "SSH Worm")'],
+  ["tags:POP3 and IMAP Scanner", 'tags:"POP3 and IMAP Scanner"'],
+  ["tags:httpx (Probe) port:80", 'tags:"httpx (Probe)" port:80'],
+  ["tags:httpx ( Probe )", undefined],
   ["tags:mirai Worm", undefined],
   ["tags:SSH AND Worm", undefined],
   ['tags:SSH "Worm"', undefined],
   ["tags:SSH Scanner", undefined],
   ["tags:SSH NOT Worm", undefined],
-])("with a tag called SSH Worm, and none called SSH, %s means %s", (text, expected = text) => {
-  const names = new Set(["ssh worm", "mirai"]);
+])("with a tag called SSH Worm, and none called SSH, and others alike, %s means %s", (text, expected = text) => {
+  const names = new Set(["ssh worm", "mirai", "pop3 and imap scanner", "httpx (probe)"]);
   const isName = (_field: string, name: string) => names.has(name.toLowerCase());
   const result = readQuery(text, NOW);
   const unquoted = "unquoted" in result ? result.unquoted : [];

@@ -26,11 +26,16 @@ export function findUnquotedNames(of: readonly SyntaxTree[], query: string, grou
     let end = value.position + value.length;
     const longer: { text: string; end: number }[] = [];
     for (const next of of.slice(index + 1, index + 1 + MAX_WORDS)) {
-      const word = next.type === "condition" && next.field === undefined ? wordOf(next) : undefined;
-      // An AND between them is none of a name.
-      if (word === undefined || query.slice(end, word.position).trim() !== "") break;
-      text = `${text} ${word.text}`;
-      end = word.position + word.length;
+      const [only, second] = next.type === "and" ? next.of : [next];
+      const word = only?.type === "condition" && only.field === undefined ? wordOf(only) : undefined;
+      if (word === undefined || second !== undefined) break;
+      const before = query.slice(end, word.position).trim().toLowerCase();
+      const wordEnd = word.position + word.length;
+      // A name may have an "and" in it, and end with a word in parentheses.
+      const isClosed = next.type === "and" && before === "(" && query[wordEnd] === ")";
+      if (!isClosed && (next.type === "and" || (before !== "" && before !== "and"))) break;
+      text += isClosed ? ` (${word.text})` : `${before === "" ? "" : " and"} ${word.text}`;
+      end = isClosed ? wordEnd + 1 : wordEnd;
       longer.push({ text, end });
     }
     return longer.length === 0 ? [] : [{ field, first: value.text, position: value.position, longer }];
@@ -66,10 +71,21 @@ export function quoteNames(query: string, unquoted: readonly UnquotedName[], { i
   let [quoted, done] = ["", 0];
   for (const { field, first, position, longer } of unquoted) {
     if (position < done || isWhole(field, first)) continue;
-    const name = longer.findLast(({ text }) => isMeant(field, text));
+    const name = longestName(field, longer, isMeant);
     if (name === undefined) continue;
     quoted += query.slice(done, position) + quote(name.text);
     done = name.end;
   }
   return quoted + query.slice(done);
+}
+
+function longestName(
+  field: UnquotedName["field"],
+  longer: UnquotedName["longer"],
+  isMeant: KnowsName["isMeant"],
+): UnquotedName["longer"][number] | undefined {
+  if (field === "tag") return longer.findLast(({ text }) => isMeant(field, text));
+  // Where the first words are in no name, more of them are in none either.
+  const end = longer.findIndex(({ text }) => !isMeant(field, text));
+  return end < 0 ? longer.at(-1) : longer[end - 1];
 }

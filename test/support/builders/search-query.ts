@@ -26,13 +26,25 @@ export function randomQuery(random: Random, words: QueryWords, depth: number): s
   return `(${some().join(random.pick([" OR ", " || "]))})`;
 }
 
-const quoted = (text: string) => `"${text.replace(/["\\]/g, "\\$&")}"`;
+const quoted = (text: string) => `"${text.replace(/["\\*]/g, "\\$&")}"`;
+/** Pairs of quotes, and what needs a backslash between them. */
+const QUOTES = [
+  ['"', '"', /["\\*]/g],
+  ["'", "'", /['‘’‚‛‹›\\*]/g],
+  ["“", "”", /[“”„‟«»\\*]/g],
+] as const;
+
+function quotedInAnyWay(random: Random, text: string): string {
+  const [open, close, signs] = random.pick(QUOTES);
+  return open + text.replace(signs, "\\$&") + close;
+}
+
 const escaped = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, "\\$&");
 
 /** A text as a query has it: quoted, in another case, or with wildcards in some of its places. */
 function randomText(random: Random, text: string): string {
   const cased = random.pick([text, text.toUpperCase(), text.toLowerCase()]);
-  if (random.chance(0.6)) return quoted(cased);
+  if (random.chance(0.6)) return quotedInAnyWay(random, cased);
   const from = random.int(0, text.length);
   const to = random.int(from, text.length);
   const wildcard = random.chance(0.7) ? "*" : "?".repeat(Math.max(1, [...text.slice(from, to)].length));
@@ -106,7 +118,7 @@ function randomCondition(random: Random, words: QueryWords): string {
         one.ip,
         `${one.ip}/${random.int(22, 32)}`,
         `ip:[${one.ip} TO *]`,
-        `actor:${quoted(random.pick(words.actors))}`,
+        `actor:${quoted(random.pick([...words.actors, "Unknown"]))}`,
       ]);
     case 4:
       return `port:${randomRange(random, () => String(one.port ?? 22))}`;
@@ -136,6 +148,7 @@ function randomCondition(random: Random, words: QueryWords): string {
         "protocol:tcp",
         "protocol:icmp",
         "bot:false",
+        "mobile:false",
         "metadata.os:linux",
       ]);
     case 10:
@@ -143,6 +156,8 @@ function randomCondition(random: Random, words: QueryWords): string {
     case 11: {
       const field = random.pick(WITH_WORDS);
       const text = TEXT_FIELDS[field]?.(one) ?? "nothing";
+      // A star in quotes is a wildcard for these fields.
+      if (random.chance(0.2)) return `${field}:"*${quoted(text.slice(random.int(0, text.length))).slice(1)}`;
       return `${field}:${randomWords(random, text)}`;
     }
     case 12:

@@ -66,11 +66,11 @@ function matches(query: Query, address: Address): boolean {
       if (query.field === "riot") {
         return (query.text === "true") === (address.known.serviceOf(address.ip) !== undefined);
       }
-      return textsOf(query.field, address).some((text) => text !== "" && text.toLowerCase() === query.text);
+      return saidOf(query.field, address).some((text) => text !== "" && text.toLowerCase() === query.text);
     case "words":
-      return textsOf(query.field, address).some((text) => hasWords(text, query.words, isCode(query.field, text)));
+      return saidOf(query.field, address).some((text) => hasWords(text, query.words, isCode(query.field, text)));
     case "matches":
-      return textsOf(query.field, address, true).some((text) => text !== "" && patternOf(query.pattern).test(text));
+      return saidOf(query.field, address, true).some((text) => text !== "" && patternOf(query.pattern).test(text));
     case "any": {
       const whole = [...wholeOf(address)].some((text) => text.toLowerCase() === query.text);
       const named = namesOf(address);
@@ -156,6 +156,12 @@ const namesOf = (address: Address) => [
   ...[address.known.actorOf(address.ip) ?? []].flat(),
   ...address.seen.flatMap(({ organization }) => organization ?? []),
 ];
+
+/** The same as rows say it: they have a word for no actor. */
+function saidOf(field: string, address: Address, isPattern = false): string[] {
+  const texts = textsOf(field, address, isPattern);
+  return field === "actor" && texts.length === 0 ? ["unknown"] : texts;
+}
 
 /** @param isPattern no pattern is compared with the ids of tags. */
 function textsOf(field: string, address: Address, isPattern = false): string[] {
