@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { askServers } from "./ask-servers.ts";
 import type { ClickHouseClient } from "./client.ts";
-import { defineQuery, runForOne } from "./query.ts";
+import { defineQuery, run } from "./query.ts";
 
 const databaseId = defineQuery({
   name: "database-id",
@@ -12,6 +12,6 @@ const databaseId = defineQuery({
 
 /** Another text once a database was made anew, on any server of a cluster; a restore keeps it. */
 export async function readStoreIdentity(client: ClickHouseClient): Promise<string> {
-  const ids = await askServers(client, (server) => runForOne(server, databaseId, {}));
-  return ids.map(({ id }) => id).join(" ");
+  const ids = await askServers(client, async (server) => (await run(server, databaseId, {})).map(({ id }) => id));
+  return ids.flat().join(" ");
 }

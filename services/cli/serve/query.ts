@@ -1,3 +1,4 @@
+import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { registerQuery } from "@noisefloor/query/app.ts";
@@ -45,7 +46,14 @@ export async function openQuery(
   };
   const read = reader(store.client, { ...readOptions, priority: "background" });
   const { ownAddresses } = settings.sensorLogs;
-  await storeOwnAddresses(store.client, feedCache, ownAddresses, Date.now());
+  await storeOwnAddresses(store.client, feedCache, ownAddresses, Date.now()).catch((error: unknown) => {
+    // A user without feeds of its own needs no right to write.
+    if (explainMissingRight(error) === undefined) throw error;
+    context.log.warn(
+      { err: error },
+      "could not store OWN_ADDRESSES; a changed one holds from the next refresh of a feed",
+    );
+  });
   const feeds = openFeeds({
     client: store.client,
     cache: feedCache,
