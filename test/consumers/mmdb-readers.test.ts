@@ -18,6 +18,41 @@ for mode in (maxminddb.MODE_MMAP_EXT, maxminddb.MODE_MEMORY):
         }))
 `;
 
+const VERIFIER = `package main
+
+import (
+	"log"
+	"os"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+)
+
+func main() {
+	for _, file := range os.Args[1:] {
+		reader, err := maxminddb.Open(file)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := reader.Verify(); err != nil {
+			log.Fatal(file, ": ", err)
+		}
+	}
+}
+`;
+
+test("Go's verifier finds nothing wrong with a file, also with one of no address", { timeout: 600_000 }, async () => {
+  const random = seeded(4);
+  const ips = Array.from({ length: 5_000 }, () => numberToIpv4(random.int(0x01000000, 0xdfffffff)));
+  const known = Object.fromEntries(
+    ips.map((ip) => [ip, { tags: random.chance(0.3) ? [`only-${ip}`, "mirai"] : ["mirai"] }]),
+  );
+  const folder = await makeFolder({ "main.go": VERIFIER, "go.mod": "module verifier\n\ngo 1.24\n" });
+  await writeFile(join(folder, "many.mmdb"), await writeForm("mmdb", makeList(new Set(ips), known)));
+  await writeFile(join(folder, "empty.mmdb"), await writeForm("mmdb", makeList([])));
+  await runProgram("go", ["get", "-C", folder, "github.com/oschwald/maxminddb-golang/v2@v2.4.1"]);
+  await runProgram("go", ["run", "-C", folder, ".", join(folder, "many.mmdb"), join(folder, "empty.mmdb")]);
+});
+
 test("libmaxminddb, and maxminddb in Python, find exactly the listed addresses", { timeout: 600_000 }, async () => {
   const random = seeded(3);
   const ips = Array.from({ length: 2_000 }, () => numberToIpv4(random.int(0x01000000, 0xdfffffff)));

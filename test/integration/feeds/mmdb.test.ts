@@ -1,5 +1,6 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { makeDataSection } from "@noisefloor/query/feeds/mmdb/data-section.ts";
 import { makeSearchTree } from "@noisefloor/query/feeds/mmdb/search-tree.ts";
 import { Reader } from "mmdb-lib";
 import { expect, test } from "vitest";
@@ -49,6 +50,17 @@ test("a reader finds what is known of every listed address, and nothing of other
   });
 });
 
+test("the data of a file is the values of its addresses, one after another, and nothing between", async () => {
+  const list = makeList(Array.from({ length: 500 }, () => numberToIpv4(random.int(0x01000000, 0xdfffffff))));
+  const { pieces, size, offsets } = await makeDataSection(list.items(), list.addresses.length);
+  const bytes = Buffer.concat(pieces);
+  const found: number[] = [];
+  for (let offset = 0; offset < size; offset = endOf(bytes, offset)) found.push(offset);
+  expect(found).toEqual([...offsets]);
+  // What they share is written once: of an address there is left little more than its time.
+  expect(size / offsets.length).toBeLessThan(40);
+});
+
 test("a reader of an empty feed finds nothing", async () => {
   const reader = new Reader(await writeForm("mmdb", makeList([])));
   expect([reader.get("0.0.0.0"), reader.get("255.255.255.255"), reader.get("::1")]).toEqual([null, null, null]);
@@ -64,6 +76,17 @@ test("the tree's numbers have as many bits as the file's size needs", async () =
     expect(found).toEqual([5, dataSize - 1].map((offset) => tree.nodeCount + 16 + offset));
   }
 });
+
+/** Where a value ends, as the format's specification says: a text, a pointer, a map or an array of less than 29 items. */
+function endOf(bytes: Buffer, start: number): number {
+  const control = bytes[start] ?? 0;
+  const [type, size] = [control >>> 5, control & 31];
+  if (type === 1) return start + 2 + (size >>> 3);
+  if (type === 2) return start + 1 + size;
+  let end = type === 0 ? start + 2 : start + 1;
+  for (let left = type === 7 ? 2 * size : size; left > 0; left--) end = endOf(bytes, end);
+  return end;
+}
 
 /** Reads records as the format's specification says. @returns what the tree has for an IPv4 address. */
 function follow({ bytes, recordBits }: Awaited<ReturnType<typeof makeSearchTree>>, address: number): number {

@@ -1,6 +1,6 @@
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { FeedItems } from "../feed-content.ts";
-import { encodeArray, encodeMap, encodePointer, encodeText } from "./encode.ts";
+import { beginArray, beginMap, encodePointer, encodeText } from "./encode.ts";
 
 /** What a database says of its addresses. */
 export type DataSection = {
@@ -11,45 +11,49 @@ export type DataSection = {
   readonly offsets: Uint32Array;
 };
 
-/** Encodes `{classification, last_seen, tags}` of each address. Whatever two of them share is written once. */
+/**
+ * Encodes `{classification, last_seen, tags}` of each address. Whatever two of them share is written once, within the
+ * first that has it: verifiers want the section to have no value that the tree does not point to.
+ */
 export async function makeDataSection(items: FeedItems, count: number): Promise<DataSection> {
   const pieces: Buffer[] = [];
   const pointers = new Map<string, Buffer>();
   const offsets = new Uint32Array(count);
   let size = 0;
   let index = 0;
-  const append = (value: Buffer) => {
-    const offset = size;
-    pieces.push(value);
-    size += value.length;
-    return offset;
+  let written: Buffer[] = [];
+  const append = (bytes: Buffer) => {
+    written.push(bytes);
+    size += bytes.length;
   };
-  /** A pointer to a value, which is made and written when its name is asked for the first time. */
-  const share = (name: string, encode: () => Buffer): Buffer => {
-    const known = pointers.get(name);
-    if (known !== undefined) return known;
-    const pointer = encodePointer(append(encode()));
-    pointers.set(name, pointer);
-    return pointer;
+  /** Writes a value where its name is met for the first time, and a pointer to it everywhere else. */
+  const share = (name: string, write: () => void) => {
+    const pointer = pointers.get(name);
+    if (pointer !== undefined) {
+      append(pointer);
+      return;
+    }
+    pointers.set(name, encodePointer(size));
+    write();
   };
-  const text = (value: string) => share(value, () => encodeText(value));
+  const text = (value: string) => share(value, () => append(encodeText(value)));
 
   for await (const block of items) {
-    const values: Buffer[] = [];
     for (const { classification, lastSeen, tags } of block) {
-      // Pointers first: what they point to is appended now, before the block.
-      const members = [
-        [text("classification"), text(classification)],
-        [text("last_seen"), encodeText(formatTimestamp(lastSeen.getTime()))],
-        [text("tags"), share(JSON.stringify(tags), () => encodeArray(tags.map(text)))],
-      ] as const;
-      values.push(encodeMap(members));
-    }
-    for (const value of values) {
       offsets[index++] = size;
-      size += value.length;
+      append(beginMap(3));
+      text("classification");
+      text(classification);
+      text("last_seen");
+      append(encodeText(formatTimestamp(lastSeen.getTime())));
+      text("tags");
+      share(JSON.stringify(tags), () => {
+        append(beginArray(tags.length));
+        tags.forEach(text);
+      });
     }
-    pieces.push(Buffer.concat(values));
+    pieces.push(Buffer.concat(written));
+    written = [];
   }
   if (index !== count) throw new Error(`a feed of ${count} addresses has ${index} items`);
   return { pieces, size, offsets };

@@ -24,13 +24,14 @@ export function encodeNumber(type: "uint16" | "uint32" | "uint64", value: number
   return Buffer.concat([control(TYPES[type], bytes.length), Buffer.from(bytes)]);
 }
 
-export function encodeArray(items: readonly Buffer[]): Buffer {
-  return Buffer.concat([control(TYPES.array, items.length), ...items]);
-}
+/** What comes before the items of an array. */
+export const beginArray = (items: number): Buffer => control(TYPES.array, items);
+/** What comes before the keys and values of a map. */
+export const beginMap = (members: number): Buffer => control(TYPES.map, members);
 
 /** @param members keys and values, encoded. */
 export function encodeMap(members: readonly (readonly [key: Buffer, value: Buffer])[]): Buffer {
-  return Buffer.concat([control(TYPES.map, members.length), ...members.flat()]);
+  return Buffer.concat([beginMap(members.length), ...members.flat()]);
 }
 
 /** A reference to an encoded value. @param offset of that value, in bytes from the start of the data section. */

@@ -1,7 +1,7 @@
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../forms/form.ts";
 import { makeDataSection } from "./data-section.ts";
-import { encodeArray, encodeMap, encodeNumber, encodeText } from "./encode.ts";
+import { beginArray, encodeMap, encodeNumber, encodeText } from "./encode.ts";
 import { makeSearchTree, SEPARATOR, type SearchTree } from "./search-tree.ts";
 
 const CHUNK_BYTES = 64 * 1_024;
@@ -41,7 +41,7 @@ function encodeMetadata(feed: FeedHead, { nodeCount, recordBits }: SearchTree): 
     database_type: encodeText("Noisefloor-Feed"),
     description: encodeMap([[encodeText("en"), encodeText(about)]]),
     ip_version: encodeNumber("uint16", 6),
-    languages: encodeArray([]),
+    languages: beginArray(0),
     node_count: encodeNumber("uint32", nodeCount),
     record_size: encodeNumber("uint16", recordBits),
   };
