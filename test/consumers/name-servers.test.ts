@@ -1,5 +1,5 @@
 import { Resolver } from "node:dns/promises";
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import getPort from "get-port";
 import { expect, test } from "vitest";
@@ -14,12 +14,16 @@ const installed = () =>
   unpackDebian("name-servers-2026.11", "trixie", ["rbldnsd", "unbound", "bind9", "bind9-utils", "pdns-recursor"]);
 
 /** rbldnsd does not run as root, and reads its zones as another user. */
-async function startRbldnsd(folder: string, port: number, zones: readonly string[]): Promise<void> {
+async function startRbldnsd(folder: string, port: number, zones: readonly string[], log?: string): Promise<void> {
   const { commandOf } = await installed();
   await chmod(folder, 0o755);
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const [command, ...args] = [...commandOf("usr/sbin/rbldnsd"), "-n", ...user, "-w", folder];
-  await startSensor(command, [...args, "-b", `127.0.0.1/${port}`, ...zones], { folder, ready: / started / });
+  await startSensor(
+    command,
+    [...args, "-b", `127.0.0.1/${port}`, ...(log === undefined ? [] : ["-l", `+${log}`]), ...zones],
+    { folder, ready: / started / },
+  );
 }
 
 function resolverOf(port: number): Resolver {
@@ -46,6 +50,32 @@ test("rbldnsd answers for each listed address and for the test address, and for 
   for (const reverse of ["5.3.2.1", "4.3.2.2", "1.0.0.127"]) {
     await expect(resolver.resolve4(`${reverse}.bl.test`)).rejects.toThrow("ENOTFOUND");
   }
+});
+
+test("a resolver that asks rbldnsd keeps that an address is not listed", { timeout: 600_000 }, async () => {
+  const { commandOf } = await installed();
+  const [namesPort, port] = [await getPort({ host: "127.0.0.1" }), await getPort({ host: "127.0.0.1" })];
+  const folder = await makeFolder({ recent: (await writeForm("dnsbl", list)).toString(), log: "" });
+  await chmod(join(folder, "log"), 0o666);
+  await startRbldnsd(folder, namesPort, ["bl.test:ip4set:recent"], join(folder, "log"));
+  const unbound = NAME_SERVERS.unbound;
+  const settings = unbound?.configuration(folder, port, namesPort, 0).replace("names.test", "bl.test") ?? "";
+  await writeFile(join(folder, "noisefloor-edge.rpz"), await writeForm("rpz", makeList([])));
+  await writeFile(join(folder, "unbound.conf"), settings);
+  const [command, ...args] = commandOf("usr/sbin/unbound");
+  await startSensor(command, [...args, "-d", "-c", join(folder, "unbound.conf")], {
+    folder,
+    ready: /start of service/,
+  });
+  const resolver = resolverOf(port);
+  for (let times = 0; times < 5; times++) {
+    await expect(resolver.resolve4("5.3.2.1.bl.test")).rejects.toThrow("ENOTFOUND");
+    expect(await resolver.resolve4("4.3.2.1.bl.test")).toEqual(["127.0.0.2"]);
+  }
+  const asked = (await readFile(join(folder, "log"), "utf8"))
+    .split("\n")
+    .filter((line) => / 5\.3\.2\.1\.bl\.test A /.test(line));
+  expect(asked).toHaveLength(1);
 });
 
 /** A server over a folder: its configuration with the lines of the recipe, and what its programs are called with. */

@@ -198,7 +198,13 @@ export const RECIPES: readonly Recipe[] = [
     lines: (feed) =>
       [
         curlInto(feed, `${feed.url}/v3/feeds/iprep-categories.csv`, "/etc/suricata/iprep/categories.txt"),
-        `${curlInto(feed, listUrl(feed, "iprep"), `/etc/suricata/iprep/${feed.name}.list`)} && suricatasc -c ruleset-reload-nonblocking`,
+        reloadChanged(
+          feed,
+          "iprep",
+          `/etc/suricata/iprep/${feed.name}.list`,
+          "",
+          "suricatasc -c ruleset-reload-nonblocking",
+        ),
       ].join("\n"),
   },
   {
