@@ -33,7 +33,7 @@ const visit = (port: number, path: string) =>
 const send = (port: number, bytes: string) => text(connect({ host: "127.0.0.1", port }).end(bytes));
 
 test.each(["combined", "vhost"])("visits to nginx 1.26 in its log %s are stored", { timeout: 600_000 }, async (log) => {
-  const { commandOf } = await unpackDebian("web-servers-trixie", "trixie", ["nginx-light", "apache2-bin"]);
+  const { commandOf } = await unpackDebian("nginx-trixie", "trixie", ["nginx-light"]);
   const port = await getPort({ host: "127.0.0.1" });
   const folder = await makeFolder({});
   const settings = join(await makeFolder({ "nginx.conf": settingsOf(folder, port) }), "nginx.conf");
