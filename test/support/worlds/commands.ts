@@ -27,6 +27,7 @@ export function commandOver(
           KAFKA_BROKERS: kafka.connection.brokers.join(","),
           KAFKA_TOPIC: kafka.topic,
           KAFKA_GROUP_ID: kafka.groupId,
+          ...(kafka.instanceId !== undefined && { KAFKA_INSTANCE_ID: kafka.instanceId }),
         }),
   });
   const lines: string[] = [];
