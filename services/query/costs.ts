@@ -1,3 +1,5 @@
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+
 /** Admission costs of requests, taken from QUERY_CAPACITY. Lookups of single addresses are free: they share queries. */
 export const FULL_CONTEXT_COST = 1;
 /** Up to two concurrent queries that group all observations of one address. */
@@ -10,6 +12,17 @@ const LISTED_BUCKETS_PER_COST = 540;
 
 export function bulkCost(addresses: number, quick: boolean): number {
   return Math.max(1, Math.ceil(addresses / (quick ? QUICK_ADDRESSES_PER_COST : ADDRESSES_PER_COST)));
+}
+
+const FREE_CHARACTERS = 256;
+const CHARACTERS_PER_COST = 2_048;
+
+/**
+ * To read a query, and to find what its conditions mean, by its length, as nobody knows more before it is read. Short
+ * ones are free, so that they do not wait twice; one that is too long is rejected unread.
+ */
+export function readingCost({ length }: string): number {
+  return length > MAX_QUERY_LENGTH ? 0 : Math.ceil(Math.max(0, length - FREE_CHARACTERS) / CHARACTERS_PER_COST);
 }
 
 /** One query over the addresses of the tags that name some CVEs. */

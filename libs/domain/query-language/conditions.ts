@@ -2,7 +2,7 @@ import { ipv4ToNumber, isIpv4, lastAddress } from "../address/ipv4.ts";
 import { isIpv6, mappedIpv4 } from "../address/ipv6.ts";
 import { DAY_MS, MAX_DAYS } from "../time/window.ts";
 import type { FieldKind } from "./fields.ts";
-import type { Condition, Pattern, Query, RangeField, WordsField } from "./query.ts";
+import type { Condition, Pattern, Query, RangeField } from "./query.ts";
 import type { ComparisonTree, Place, RangeTree, ValueTree, WordTree } from "./syntax-tree.ts";
 import { isLikelyMinutes, readTimeSpan } from "./times.ts";
 
@@ -207,9 +207,8 @@ function texts(kind: TextKind, value: ValueTree, { error, warn }: Notes): Condit
     error(`the field ${NOT_RANGES}`, value);
     return constant(false);
   }
-  if (value.type === "pattern") return { type: "matches", field, pattern: toPattern(value.parts) };
-  if (value.parts !== undefined && kind.kind === "words") {
-    return { type: "matches", field, pattern: toPattern(value.parts) };
+  if (value.type === "pattern" || (value.parts !== undefined && kind.kind === "words")) {
+    return { type: "matches", field, pattern: toPattern(value.parts ?? [], value, error) };
   }
   const text = value.text.toLowerCase();
   if (value.parts !== undefined) warn(starInQuotes(value.text));
@@ -217,7 +216,11 @@ function texts(kind: TextKind, value: ValueTree, { error, warn }: Notes): Condit
     if (EXPRESSION.test(text)) error(NO_EXPRESSIONS, value);
     if (ENCODED.test(text)) warn(`${JSON.stringify(value.text.slice(0, 64))}: ${ENCODED_TWICE}`);
   }
-  if (kind.kind === "words") return toWords(kind.field, text);
+  if (kind.kind === "words") {
+    const words = toWords(text, value, error);
+    // Where there are none, the whole value.
+    return words.length === 0 ? { type: "equals", field, text } : { type: "words", field: kind.field, words };
+  }
   if (kind.values?.includes(text) === false) {
     error(`${JSON.stringify(value.text.slice(0, 64))} does not fit: the field takes ${kind.values.join(", ")}`, value);
   }
@@ -254,11 +257,25 @@ const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 /** The words of a text in lower case. */
 export const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(WORD) ?? [];
 
-/** Words where there are any, else the whole value. */
-function toWords(field: WordsField, text: string): Condition {
+/** The store compares each text with all of them. */
+const MAX_WORDS = 100;
+const MAX_WILDCARDS = 100;
+
+/** The words of a value in lower case. */
+export function toWords(text: string, place: Place, error: Note): readonly string[] {
   const words = wordsOf(text);
-  return words.length === 0 ? { type: "equals", field, text } : { type: "words", field, words };
+  if (words.length > MAX_WORDS) error(`a value has at most ${MAX_WORDS} words, this one ${words.length}`, place);
+  return words;
 }
 
-export const toPattern = (parts: Pattern): Pattern =>
-  parts.map((part) => (typeof part === "string" ? part.toLowerCase() : part));
+/** A pattern in lower case, in which no `*` stands beside another one. */
+export function toPattern(parts: Pattern, place: Place, error: Note): Pattern {
+  const pattern = parts
+    .filter((part, index) => !(isStar(part) && isStar(parts[index - 1])))
+    .map((part) => (typeof part === "string" ? part.toLowerCase() : part));
+  const wildcards = pattern.filter((part) => typeof part !== "string").length;
+  if (wildcards > MAX_WILDCARDS) error(`a value has at most ${MAX_WILDCARDS} wildcards, this one ${wildcards}`, place);
+  return pattern;
+}
+
+const isStar = (part: Pattern[number] | undefined) => typeof part === "object" && part.wildcard === "*";

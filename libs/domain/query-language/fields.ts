@@ -146,15 +146,18 @@ export function fieldNamed(name: string): FieldKind | undefined {
   return other === undefined ? only?.[1] : undefined;
 }
 
-/** @returns the kind of the field with a name, or the error message for a name that no field has. */
-export function findField(name: string): FieldKind | { readonly message: string } {
+/**
+ * @param isSuggesting whether the message names the nearest field, which takes a while to find.
+ * @returns the kind of the field with a name, or the error message for a name that no field has.
+ */
+export function findField(name: string, isSuggesting = true): FieldKind | { readonly message: string } {
   const found = fieldsNamed(name);
   const [only, other] = found;
   if (only !== undefined && other === undefined) return only[1];
   if (only !== undefined)
     return { message: `${name} may be ${found.map(([full]) => full).join(" or ")}: write more of it` };
   const shown = JSON.stringify(name.slice(0, 64));
-  const nearest = nearestOf(name.toLowerCase());
+  const nearest = isSuggesting ? nearestOf(name.toLowerCase()) : undefined;
   return {
     message: `no field is called ${shown}.${nearest === undefined ? "" : ` Did you mean ${JSON.stringify(nearest)}?`}`,
   };
@@ -176,9 +179,11 @@ export const LISTED_FIELDS: readonly ListedField[] = FIELDS.flatMap(([text, kind
 const mostEdits = (length: number) => (length >= 8 ? 3 : length >= 5 ? 2 : 1);
 
 function nearestOf(name: string): string | undefined {
-  if (name.length > 40) return undefined;
+  const maxEdits = mostEdits(name.length);
+  // The lengths alone rule most names out.
   const [nearest] = [...BY_NAME.keys()]
+    .filter((known) => Math.abs(known.length - name.length) <= maxEdits)
     .map((known) => ({ known, distance: editDistance(name, known) }))
     .toSorted((one, other) => one.distance - other.distance);
-  return nearest !== undefined && nearest.distance <= mostEdits(name.length) ? nearest.known : undefined;
+  return nearest !== undefined && nearest.distance <= maxEdits ? nearest.known : undefined;
 }

@@ -220,6 +220,44 @@ test("limits are errors that name them", () => {
   expect(readQuery("a ".repeat(500), NOW)).toHaveProperty("query");
 });
 
+const many = (count: number, condition: (number: number) => string) =>
+  Array.from({ length: count }, (_, number) => condition(number)).join(" ");
+
+test.each([
+  ["organization:", `"${many(800, (number) => `w${number}`)}"`, "a value has at most 100 words, this one 800"],
+  ["tags:", "*a".repeat(2_000), "a value has at most 100 wildcards, this one 2000"],
+  ["path:", "?".repeat(200), "a value has at most 100 wildcards, this one 200"],
+])("more after %s than the store could compare is an error at its place", (field, value, message) => {
+  const text = `port:22 ${field}${value}`;
+  expect(readQuery(text, NOW)).toEqual({
+    errors: [{ message, position: 8 + field.length, length: value.length }],
+  });
+});
+
+test("wildcards beside each other are one", () => {
+  expect(readQuery(`path:a${"*".repeat(4_000)}b`, NOW)).toEqual(readQuery("path:a*b", NOW));
+});
+
+test("each port with each protocol beside it counts as a condition", () => {
+  const pairs = (ports: number, protocols: number) =>
+    readQuery(`${many(ports, (port) => `port:${port}`)} ${many(protocols, (one) => `protocol:p${one}`)}`, NOW);
+  expect(pairs(250, 2)).toHaveProperty("query");
+  const result = pairs(250, 240);
+  expect("errors" in result ? result.errors : []).toEqual([
+    expect.objectContaining({ message: expect.stringContaining("at most 500 conditions"), length: 13 }),
+  ]);
+});
+
+test("the first unknown fields of a query get a suggestion, the others only their place", () => {
+  const result = readQuery(
+    many(20, (number) => `clasification${number}:x`),
+    NOW,
+  );
+  const errors = "errors" in result ? result.errors : [];
+  expect(errors).toHaveLength(20);
+  expect(errors.map(({ message }) => message.includes("Did you mean"))).toEqual(errors.map((_, index) => index < 5));
+});
+
 test("any text is read or is wrong at places that it has", () => {
   const piece = fc.constantFrom(
     ...'()[]{}"\\:*?~^<>=-!&| /',

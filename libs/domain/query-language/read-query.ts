@@ -9,7 +9,7 @@ import {
   starInQuotes,
   toCondition,
   toPattern,
-  wordsOf,
+  toWords,
 } from "./conditions.ts";
 import { warnOfConflicts } from "./conflicts.ts";
 import { type FieldKind, findField } from "./fields.ts";
@@ -20,6 +20,9 @@ import { findUnquotedNames, type UnquotedName } from "./unquoted-names.ts";
 
 export const MAX_QUERY_LENGTH = 8_192;
 export const MAX_CONDITIONS = 500;
+const TOO_MANY_CONDITIONS = `a query has at most ${MAX_CONDITIONS} conditions; each port with each protocol beside it is one`;
+/** To find the nearest name compares a name with all fields. */
+const MAX_SUGGESTIONS = 5;
 
 export type ReadQuery =
   | {
@@ -45,7 +48,7 @@ export function readQuery(text: string, now: number, maxLength = MAX_QUERY_LENGT
   const unquoted: UnquotedName[] = [];
   const error: Note = (message, { position, length }) => void errors.push({ message, position, length });
   const notes: Notes = { now, error, warn: (message) => void warnings.add(message) };
-  const query = resolve(text, errors, { text, notes, unquoted, conditions: 0 });
+  const query = resolve(text, errors, { text, notes, unquoted, conditions: 0, unknownFields: 0 });
   if (query === undefined || errors.length > 0) {
     return { errors: errors.toSorted((one, other) => one.position - other.position) };
   }
@@ -58,6 +61,7 @@ type Reading = {
   readonly notes: Notes;
   readonly unquoted: UnquotedName[];
   conditions: number;
+  unknownFields: number;
 };
 
 function resolve(text: string, errors: QueryError[], reading: Reading): Query | undefined {
@@ -82,12 +86,12 @@ function toQuery(tree: SyntaxTree, reading: Reading, group?: Named): Query {
       const of = tree.of.map((one) => toQuery(one, reading, group));
       if (tree.type === "or") return { type: "or", of };
       reading.unquoted.push(...findUnquotedNames(tree.of, reading.text, group?.kind));
-      return pairPorts(of);
+      return pairPorts(of, tree.of, reading);
     }
     case "not":
       return { type: "not", of: toQuery(tree.of, reading, group) };
     case "group": {
-      const named = fieldOf(tree.name, tree, reading.notes.error);
+      const named = fieldOf(tree.name, tree, reading);
       return toQuery(tree.of, reading, named ?? UNKNOWN_FIELD);
     }
     case "condition":
@@ -98,22 +102,29 @@ function toQuery(tree: SyntaxTree, reading: Reading, group?: Named): Query {
 /** Its error is noted once, not once a value. */
 const UNKNOWN_FIELD: Named = { kind: { kind: "without-values" }, name: "" };
 
-function fieldOf(name: string, place: Place, error: Note): Named | undefined {
-  const found = findField(name);
+function fieldOf(name: string, place: Place, reading: Reading): Named | undefined {
+  const found = findField(name, reading.unknownFields < MAX_SUGGESTIONS);
   if ("kind" in found) return { kind: found, name };
-  error(found.message, { position: place.position, length: name.length });
+  reading.unknownFields++;
+  reading.notes.error(found.message, { position: place.position, length: name.length });
   return undefined;
+}
+
+/** @param place of what makes the number of conditions grow. */
+function countConditions(more: number, place: Place, reading: Reading): void {
+  const wereFew = reading.conditions <= MAX_CONDITIONS;
+  reading.conditions += more;
+  if (wereFew && reading.conditions > MAX_CONDITIONS) reading.notes.error(TOO_MANY_CONDITIONS, place);
 }
 
 function countedCondition(tree: ConditionTree, reading: Reading, group: Named | undefined): Query {
   const { field, value } = tree;
   const { notes } = reading;
-  reading.conditions++;
-  if (reading.conditions === MAX_CONDITIONS + 1) notes.error(`a query has at most ${MAX_CONDITIONS} conditions`, tree);
+  countConditions(1, tree, reading);
   if (group !== undefined && field !== undefined) {
     notes.error("within the parentheses of a field stand only its values: write quotes around one with a colon", tree);
   }
-  const named = group ?? (field === undefined ? undefined : (fieldOf(field.name, field, notes.error) ?? UNKNOWN_FIELD));
+  const named = group ?? (field === undefined ? undefined : (fieldOf(field.name, field, reading) ?? UNKNOWN_FIELD));
   return named === undefined ? bareCondition(tree, reading) : toCondition(named.kind, named.name, value, notes);
 }
 
@@ -129,7 +140,8 @@ function bareCondition({ value }: ConditionTree, { text: query, notes }: Reading
   if (value.type === "pattern" || !value.isQuoted) {
     refuseForeign(query.slice(value.position, value.position + value.length), value, notes.error);
   }
-  if (value.type === "pattern") return { type: "matches", field: "any", pattern: toPattern(value.parts) };
+  if (value.type === "pattern")
+    return { type: "matches", field: "any", pattern: toPattern(value.parts, value, notes.error) };
   const network = value.isQuoted ? undefined : readNetwork(value.text);
   if (network !== undefined) return { type: "range", field: "ip", ...network };
   if (!value.isQuoted && isOnlyIpv6(value.text)) return ipv6(notes);
@@ -138,16 +150,21 @@ function bareCondition({ value }: ConditionTree, { text: query, notes }: Reading
     notes.warn(`${JSON.stringify(value.text.slice(0, 64))} is no address: one stands alone, and OR between several`);
   }
   const text = value.text.toLowerCase();
-  return { type: "any", text, words: wordsOf(text) };
+  return { type: "any", text, words: toWords(text, value, notes.error) };
 }
 
 const isProtocol = (query: Query) => query.type === "equals" && query.field === "protocol";
 const isPort = (query: Query) => query.type === "range" && query.field === "port";
 
 /** A protocol qualifies the ports beside it: the address was seen at these ports over that protocol. */
-function pairPorts(of: readonly Query[]): Query {
+function pairPorts(of: readonly Query[], trees: readonly SyntaxTree[], reading: Reading): Query {
   const protocols = of.flatMap((one) => (one.type === "equals" && one.field === "protocol" ? [one.text] : []));
   if (protocols.length === 0 || !of.some(isPort)) return { type: "and", of };
+  const last = trees[of.findLastIndex(isProtocol)];
+  const ports = of.filter(isPort).length;
+  const more = Math.max(0, ports * protocols.length - ports - protocols.length);
+  if (last !== undefined && "position" in last) countConditions(more, last, reading);
+  if (reading.conditions > MAX_CONDITIONS) return { type: "and", of };
   const paired = of.flatMap((one): readonly Query[] => {
     if (isProtocol(one)) return [];
     if (one.type !== "range" || one.field !== "port") return [one];

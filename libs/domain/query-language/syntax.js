@@ -8,7 +8,7 @@
   const FUZZY = /(?<!\\)~[\d.]*$/;
   const BOOST = /(?<!\\)\^[\d.]+$/;
   /** A path may begin and end with a slash, too. */
-  const EXPRESSION = /^\/.*(?:\.[*+]|[[\]{}|^$+]).*\/$/;
+  const EXPRESSION = /^\/(?=.*\/$).*(?:\.[*+]|[[\]{}|^$+]).*/;
   /** Closing quotes; a single one may stand within a word, too. */
   const CURLY = /[“”„‟«»]/gu;
   const SINGLE = /['‘’‚‛‹›](?=[\p{White_Space}()\]\x7d]|$)/gu;

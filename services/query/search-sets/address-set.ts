@@ -49,6 +49,16 @@ export type SetQuery =
   | { readonly type: "constant"; readonly value: boolean }
   | { readonly type: "set"; readonly set: AddressSet };
 
+const idTexts = new WeakMap<readonly string[], string>();
+
+/** Equal for equal sets. Hundreds of them may share a list of thousands of ids. */
+export function keyOf(set: AddressSet): string {
+  if (set.type !== "tagged") return JSON.stringify(set);
+  const ids = idTexts.get(set.ids) ?? set.ids.join();
+  idTexts.set(set.ids, ids);
+  return `tagged ${set.after} ${ids}`;
+}
+
 export const NONE: SetQuery = { type: "constant", value: false };
 export const ALL: SetQuery = { type: "constant", value: true };
 
@@ -62,14 +72,14 @@ export function not(of: SetQuery): SetQuery {
 export const and = (of: readonly SetQuery[]): SetQuery => join("and", of);
 export const or = (of: readonly SetQuery[]): SetQuery => join("or", of);
 
-/** Leaves out constants and parentheses that change nothing. */
+/** Leaves out constants, parentheses that change nothing, and what is there already. */
 function join(type: "and" | "or", of: readonly SetQuery[]): SetQuery {
   const deciding = type === "or";
   const flat = of.flatMap((one) => (one.type === type ? one.of : [one]));
   if (flat.some((one) => one.type === "constant" && one.value === deciding)) {
     return { type: "constant", value: deciding };
   }
-  const kept = flat.filter((one) => one.type !== "constant");
+  const kept = [...new Set(flat.filter((one) => one.type !== "constant"))];
   const [only, second] = kept;
   if (only === undefined) return { type: "constant", value: !deciding };
   return second === undefined ? only : { type, of: kept };

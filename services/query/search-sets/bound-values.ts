@@ -10,11 +10,23 @@ export type BoundValues = { readonly bind: Bind; readonly params: Readonly<Recor
 export function bindValues(): BoundValues {
   const params: Record<string, unknown> = {};
   const names = new Map<string, string>();
-  const bind: Bind = (type, value) => {
-    if (typeof value === "number") return `to${type}(${value})`;
+  const namesOfLists = new Map<object, string>();
+  const nameOf = (type: string, value: unknown) => {
     const key = `${type} ${JSON.stringify(value)}`;
     const name = names.get(key) ?? `p${names.size}`;
     names.set(key, name);
+    return name;
+  };
+  /** Hundreds of conditions may share a list of thousands. */
+  const nameOfList = (type: string, list: object) => {
+    const name = namesOfLists.get(list) ?? nameOf(type, list);
+    namesOfLists.set(list, name);
+    return name;
+  };
+  const bind: Bind = (type, value) => {
+    if (typeof value === "number") return `to${type}(${value})`;
+    const isList = typeof value === "object" && value !== null;
+    const name = isList ? nameOfList(type, value) : nameOf(type, value);
     params[name] = value;
     return `{${name}:${type}}`;
   };

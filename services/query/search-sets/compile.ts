@@ -1,4 +1,4 @@
-import type { AddressSet, SetQuery } from "./address-set.ts";
+import { type AddressSet, keyOf, type SetQuery } from "./address-set.ts";
 import { type BoundValues, bindValues } from "./bound-values.ts";
 import { mergeTexts } from "./merge-texts.ts";
 import { readBitmapsSql } from "./read-sets.ts";
@@ -36,19 +36,27 @@ export function compileSearch(
   narrower: readonly SetQuery[] = [],
 ): CompiledSearch {
   const { bind, params } = values;
-  const indexes = new Map<string, number>();
+  const names = new Map<AddressSet | string, string>();
   const sets: AddressSet[] = [];
+  const nameOf = (set: AddressSet) => {
+    const key = keyOf(set);
+    const name = names.get(key) ?? `set${sets.push(set) - 1}`;
+    names.set(key, name);
+    return name;
+  };
+  // The same object is the same set: it may have thousands of ids.
   const bitmapOf = (set: AddressSet) => {
-    const key = JSON.stringify(set);
-    const known = indexes.get(key);
-    if (known !== undefined) return `set${known}`;
-    indexes.set(key, sets.length);
-    return `set${sets.push(set) - 1}`;
+    const name = names.get(set) ?? nameOf(set);
+    names.set(set, name);
+    return name;
   };
   const matching = toBitmap(mergeTexts(query), bitmapOf);
   const inReach = reach === undefined ? "matching" : `bitmapAnd(matching, ${bitmapOf({ type: "seen", after: reach })})`;
   const counts = narrower.map((one) => `bitmapAndCardinality(found, ${toBitmap(mergeTexts(one), bitmapOf)})`);
-  const bitmaps = readBitmapsSql(sets.map((set) => setSource(set, { ...options, bind })));
+  const bitmaps = readBitmapsSql(
+    sets.map((set) => setSource(set, { ...options, bind })),
+    bind,
+  );
   const sql = `SELECT ${matching} AS matching, ${inReach} AS found, [${counts.join(", ")}] AS narrower FROM (${bitmaps})`;
   return { sql, params, sets };
 }

@@ -1,22 +1,32 @@
 import type { AddressSet, SetQuery } from "./address-set.ts";
 
+const merged = new WeakMap<SetQuery, SetQuery>();
+
 /** Makes one set of the alternatives that are whole values of the same field: `path:(/a OR /b)` is read once. */
 export function mergeTexts(query: SetQuery): SetQuery {
+  if (query.type === "constant" || query.type === "set") return query;
+  // A query may have the same part hundreds of times.
+  const known = merged.get(query) ?? mergeParts(query);
+  merged.set(query, known);
+  return known;
+}
+
+function mergeParts(query: Exclude<SetQuery, { type: "constant" | "set" }>): SetQuery {
   if (query.type === "not") return { type: "not", of: mergeTexts(query.of) };
-  if (query.type !== "and" && query.type !== "or") return query;
   const of = query.of.map(mergeTexts);
   if (query.type === "and") return { type: "and", of };
-  const byField = new Map<string, AddressSet>();
+  const byField = new Map<string, AddressSet[]>();
   const others = of.filter((one) => {
     const key = one.type === "set" ? mergeKey(one.set) : undefined;
     if (one.type !== "set" || key === undefined) return true;
-    const known = byField.get(key);
-    byField.set(key, known === undefined ? one.set : mergeSets(known, one.set));
+    const sets = byField.get(key);
+    if (sets === undefined) byField.set(key, [one.set]);
+    else sets.push(one.set);
     return false;
   });
-  const merged = [...byField.values()].map((one): SetQuery => ({ type: "set", set: one }));
-  const [only, second] = [...merged, ...others];
-  return only !== undefined && second === undefined ? only : { type: "or", of: [...merged, ...others] };
+  const sets = [...byField.values()].flatMap(mergeSets).map((one): SetQuery => ({ type: "set", set: one }));
+  const [only, second] = [...sets, ...others];
+  return only !== undefined && second === undefined ? only : { type: "or", of: [...sets, ...others] };
 }
 
 function mergeKey(set: AddressSet): string | undefined {
@@ -33,12 +43,16 @@ function mergeKey(set: AddressSet): string | undefined {
   }
 }
 
-function mergeSets(one: AddressSet, other: AddressSet): AddressSet {
-  if (one.type === "tagged" && other.type === "tagged") return { ...one, ids: distinct(one.ids, other.ids) };
-  if ("match" in one && "match" in other && one.match.type === "in" && other.match.type === "in") {
-    return { ...one, match: { type: "in", texts: distinct(one.match.texts, other.match.texts) } };
+/** @param sets of one field. */
+function mergeSets(sets: readonly AddressSet[]): readonly AddressSet[] {
+  const [first, second] = sets;
+  if (first === undefined || second === undefined) return sets;
+  if (first.type === "tagged") {
+    return [{ ...first, ids: distinct(sets.flatMap((one) => (one.type === "tagged" ? one.ids : []))) }];
   }
-  throw new RangeError("sets of different fields");
+  if (!("match" in first) || first.match.type !== "in") throw new RangeError("sets that cannot be one");
+  const texts = sets.flatMap((one) => ("match" in one && one.match.type === "in" ? one.match.texts : []));
+  return [{ ...first, match: { type: "in", texts: distinct(texts) } }];
 }
 
-const distinct = (some: readonly string[], others: readonly string[]) => [...new Set([...some, ...others])].sort();
+const distinct = (texts: readonly string[]) => [...new Set(texts)].sort();

@@ -1,4 +1,5 @@
 import type { SetSource } from "./set-sql.ts";
+import type { Bind } from "./text-sql.ts";
 
 /**
  * The server takes 128 KiB of SQL. Of more sets, those of one source are read together, which makes the SQL shorter.
@@ -13,11 +14,11 @@ type NumberedSource = SetSource & { readonly number: number };
  * SQL: a SELECT of one row with a bitmap for each set, in the columns `set0`, `set1` and so on. Few bitmaps are joined,
  * which copies none of them.
  */
-export function readBitmapsSql(sources: readonly SetSource[]): string {
+export function readBitmapsSql(sources: readonly SetSource[], bind: Bind): string {
   if (sources.length > MAX_SETS_JOINED) {
     const columns = sources.map((_, number) => `sets[${number}] AS set${number}`).join(", ");
     return `SELECT ${columns} FROM (
-      SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${readSetsSql(sources)}))`;
+      SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${readSetsSql(sources, bind)}))`;
   }
   const read = sources.map(
     (source, number) => `(SELECT ${BITMAP} AS set${number} ${fromSql(source)}) AS read${number}`,
@@ -29,39 +30,66 @@ export function readBitmapsSql(sources: readonly SetSource[]): string {
  * SQL: a SELECT with a row for each set that has addresses: the set's `number`, from 0 in the order given, and a bitmap
  * of its `addresses`. Sets for which all rows of a source are read share that reading.
  */
-export function readSetsSql(sources: readonly SetSource[]): string {
+export function readSetsSql(sources: readonly SetSource[], bind: Bind): string {
   const groups = new Map<string, NumberedSource[]>();
-  const areFew = sources.filter(({ reading }) => reading !== "rows").length <= MAX_SETS_READ_ALONE;
+  const areFew = sources.filter(({ reading }) => reading === "range").length <= MAX_SETS_READ_ALONE;
   for (const [number, source] of sources.entries()) {
-    const isAlone = source.reading !== "rows" && areFew;
-    const key = isAlone ? String(number) : source.source;
+    const isAlone = source.reading === "range" && areFew;
+    const key = isAlone ? String(number) : `${source.source} ${source.reading === "values"}`;
     groups.set(key, [...(groups.get(key) ?? []), { ...source, number }]);
   }
-  return [...groups.values()].map(groupSql).join(" UNION ALL ");
+  return [...groups.values()].map((group) => groupSql(group, bind)).join(" UNION ALL ");
 }
 
 const BITMAP = "groupBitmapState(toUInt32(source_ip))";
 
-const distinctValues = ({ source }: SetSource) => `SELECT DISTINCT value FROM (${source})`;
+const distinctValues = (source: string) => `SELECT DISTINCT value FROM (${source})`;
 
 /** SQL: the rows of one set. */
 function fromSql(set: SetSource): string {
   const { source, reading, condition } = set;
   const isIn =
-    reading === "values" ? `value IN (SELECT value FROM (${distinctValues(set)}) WHERE ${condition})` : condition;
+    reading === "values"
+      ? `value IN (SELECT value FROM (${distinctValues(source)}) WHERE ${condition()})`
+      : condition();
   return `FROM (${source}) WHERE ${isIn}`;
 }
 
-function groupSql(group: readonly NumberedSource[]): string {
+function groupSql(group: readonly NumberedSource[], bind: Bind): string {
   const [first, second] = group;
   if (first === undefined) throw new RangeError("a group has sets");
   const { source } = first;
   if (second === undefined) return `SELECT ${first.number} AS number, ${BITMAP} AS addresses ${fromSql(first)}`;
-  const conditions = group.map(({ condition }) => `(${condition})`).join(", ");
-  const number = `arrayJoin(arrayFilter((number, isIn) -> isIn, [${group.map(({ number }) => number)}], [${conditions}])) AS number`;
-  const rows = group.some(({ reading }) => reading === "values")
-    ? `SELECT source_ip, number FROM (${source}) AS row
-        INNER JOIN (SELECT value, ${number} FROM (${distinctValues(first)})) AS matched ON row.value = matched.value`
-    : `SELECT source_ip, ${number} FROM (${source})`;
+  const rows =
+    first.reading === "values"
+      ? `SELECT source_ip, number FROM (${source}) AS row
+          INNER JOIN (${matchedWordsSql(source, group, bind)}) AS matched ON row.value = matched.value`
+      : `SELECT source_ip, ${matchedSql(group)} AS number FROM (${source})`;
   return `SELECT number, ${BITMAP} AS addresses FROM (${rows}) GROUP BY number`;
 }
+
+/** SQL: a row for each set whose condition holds. */
+function matchedSql(group: readonly NumberedSource[]): string {
+  const numbers = group.map(({ number }) => number);
+  const conditions = group.map(({ condition }) => `(${condition()})`).join(", ");
+  return `arrayJoin(arrayFilter((number, isIn) -> isIn, [${numbers}], [${conditions}]))`;
+}
+
+/**
+ * SQL: the values that have the words of a set, each with the set's number. Hundreds of sets are one expression, which
+ * looks each word of a value up: to prepare a condition takes the server milliseconds.
+ */
+function matchedWordsSql(source: string, group: readonly NumberedSource[], bind: Bind): string {
+  const wanted = group.map(({ words = [] }) => words.join(" "));
+  const lengths = [...new Set(group.map(({ words = [] }) => words.length))];
+  const sequences = lengths.map(
+    (length) => `arrayMap(first -> arrayStringConcat(arraySlice(words, first, ${length}), ' '),
+      range(1, greatest(1, toInt64(length(words)) + ${2 - length})))`,
+  );
+  return `SELECT value, transform(arrayJoin(arrayConcat(${sequences.join(", ")})), ${bind("Array(String)", wanted)},
+        [${group.map(({ number }) => `toInt32(${number})`)}], toInt32(-1)) AS number
+      FROM (SELECT value, extractAll(value, '${WORD}') AS words FROM (${distinctValues(source)}))
+      WHERE number >= 0`;
+}
+
+const WORD = String.raw`[\\pL\\pM\\pN]+`;

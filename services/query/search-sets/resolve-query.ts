@@ -1,47 +1,85 @@
 import { TRANSPORTS } from "@noisefloor/domain/observation/transports.ts";
 import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
-import { tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
-import { matchesText, type TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
-import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
-import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import type { BenignNetworks } from "../address/benign-networks.ts";
-import { countryName, NO_ACTOR } from "../address/response.ts";
+import { type ComparableTag, comparableTags, tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
+import { comparable, type TextMatch, textMatcher } from "@noisefloor/domain/query-language/text-match.ts";
+import { runInSteps } from "@noisefloor/domain/time/yield.ts";
+import { NO_ACTOR } from "../address/response.ts";
 import { type AddressSet, ALL, and, NONE, not, or, type SetMatch, type SetQuery, set } from "./address-set.ts";
+import { comparableCountries } from "./comparable-names.ts";
+import { actors, classifications, classified, idsOf, type Names, tagged } from "./named-sets.ts";
 
-/** What conditions mean by names: the tags, and the lists of benign networks. */
-export type Names = {
-  readonly tags: readonly Tag[];
-  readonly networks: Pick<BenignNetworks, "lists" | "hasActors">;
-};
+/** Each takes about a microsecond. */
+const COMPARISONS_PER_STEP = 5_000;
 
 /** The same search as sets of addresses, each of which one SELECT finds. */
-export function resolveQuery(query: Query, names: Names): SetQuery {
-  switch (query.type) {
-    case "and":
-      return and(query.of.map((one) => resolveQuery(one, names)));
-    case "or":
-      return or(query.of.map((one) => resolveQuery(one, names)));
-    case "not":
-      return not(resolveQuery(query.of, names));
+export const resolveQuery = (query: Query, names: Names): Promise<SetQuery> => openResolver(names)(query);
+
+/**
+ * Resolves queries or parts of one. Others get their turn between conditions: each may be compared with every name of the
+ * catalogue. What a condition means is found once, however often it comes.
+ */
+export function openResolver(names: Names): (query: Query) => Promise<SetQuery> {
+  const { all, cves } = comparableTags(names.tags);
+  const comparisons = 2 * all.length + cves.size + names.networks.lists.actor.size + comparableCountries().length;
+  const resolved = new Map<string, SetQuery>();
+  let since = 0;
+  function* resolve(part: Query): Generator<void, SetQuery> {
+    switch (part.type) {
+      case "not":
+        return not(yield* resolve(part.of));
+      case "and":
+      case "or": {
+        const of: SetQuery[] = [];
+        for (const one of part.of) of.push(yield* resolve(one));
+        return part.type === "and" ? and(of) : or(of);
+      }
+      default:
+        return yield* resolveOnce(part);
+    }
+  }
+  function* resolveOnce(condition: Condition): Generator<void, SetQuery> {
+    // JSON has no infinite bounds.
+    const key =
+      condition.type === "range"
+        ? `${condition.field} ${condition.first} ${condition.last}`
+        : JSON.stringify(condition);
+    const known = resolved.get(key);
+    if (known !== undefined) return known;
+    since += comparisons;
+    if (since > COMPARISONS_PER_STEP) {
+      since = 0;
+      yield;
+    }
+    const found = resolveCondition(condition, names);
+    resolved.set(key, found);
+    return found;
+  }
+  return (query) => runInSteps(resolve(query));
+}
+
+function resolveCondition(condition: Condition, names: Names): SetQuery {
+  switch (condition.type) {
     case "constant":
-      return query.value ? ALL : NONE;
+      return condition.value ? ALL : NONE;
     case "range":
-      return ranges(query, names);
+      return ranges(condition, names);
     case "seen-on":
       return set({
-        ...{ type: "counted", of: "days", since: query.firstDay },
-        ...{ first: query.minDays, last: Number.MAX_SAFE_INTEGER },
+        ...{ type: "counted", of: "days", since: condition.firstDay },
+        ...{ first: condition.minDays, last: Number.MAX_SAFE_INTEGER },
       });
-    case "port-protocol":
-      return TRANSPORTS.some((name) => name === query.protocol) ? port(query.first, query.last, query.protocol) : NONE;
+    case "port-protocol": {
+      const { first, last, protocol } = condition;
+      return TRANSPORTS.some((name) => name === protocol) ? port(first, last, protocol) : NONE;
+    }
     case "any":
-      return anywhere(query, names);
+      return anywhere(condition, names);
     case "exists":
-      return exists(query, names);
+      return exists(condition, names);
     case "equals":
     case "words":
     case "matches":
-      return texts(query, names);
+      return texts(condition, names);
   }
 }
 
@@ -86,11 +124,11 @@ function ranges({ field, first, last }: Of<"range">, names: Names): SetQuery {
       const actor = actors("any", names);
       const seen = lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL);
       const ids = idsOf("benign", names);
-      const tagged =
+      const withTag =
         ids.length === 0
           ? NONE
           : lastWithin(first, last, (after) => ({ type: "tagged", ids, ...after }), set({ type: "tagged", ids }));
-      return and([classified("benign", names), or([and([actor, seen]), and([not(actor), tagged])])]);
+      return and([classified("benign", names), or([and([actor, seen]), and([not(actor), withTag])])]);
     }
   }
 }
@@ -149,11 +187,13 @@ function texts(condition: TextCondition, names: Names): SetQuery {
   const { field } = condition;
   switch (field) {
     case "classification":
-      return or(INTENTIONS.filter((name) => matchesText(condition, name)).map((name) => classified(name, names)));
+      return classifications(condition, names);
     case "tag":
       return tagged(condition.type === "exists" ? names.tags : tagsOf({ ...condition, field: "tag" }, names.tags));
-    case "cve":
-      return tagged(names.tags.filter(({ cves }) => cves.some((cve) => matchesText(condition, cve))));
+    case "cve": {
+      const isMeant = textMatcher(condition);
+      return tagged(comparableTags(names.tags).all.filter(({ cves }) => cves.some(isMeant)));
+    }
     case "actor":
       return condition.type === "exists" ? actors("any", names) : actorsOrUnknown(condition, names);
     case "riot":
@@ -190,7 +230,8 @@ function texts(condition: TextCondition, names: Names): SetQuery {
 
 /** Looks at all observations, as those of ICMP have no port. */
 function protocols(match: TextMatch): SetQuery {
-  const texts = TRANSPORTS.filter((name) => matchesText(match, name));
+  const isMeant = textMatcher(match);
+  const texts = TRANSPORTS.filter((name) => isMeant(comparable(name)));
   return texts.length === 0 ? NONE : set({ type: "observed", field: "transport", match: { type: "in", texts } });
 }
 
@@ -212,58 +253,21 @@ const anywhere = ({ text, words }: Of<"any">, names: Names) =>
 
 /** A text without a field. @param whole for what has one word, @param within for names of several. */
 function everywhere(whole: TextMatch, within: TextMatch, names: Names): SetQuery {
-  const isMeant = ({ slug, cves, name }: Tag) =>
-    matchesText(whole, slug) || cves.some((cve) => matchesText(whole, cve)) || matchesText(within, name);
+  const [isWhole, isWithin] = [textMatcher(whole), textMatcher(within)];
+  const isMeant = ({ slug, cves, name }: ComparableTag) => isWhole(slug) || cves.some(isWhole) || isWithin(name);
   return or([
-    ...INTENTIONS.filter((name) => matchesText(whole, name)).map((name) => classified(name, names)),
-    tagged(names.tags.filter(isMeant)),
+    classifications(whole, names),
+    tagged(comparableTags(names.tags).all.filter(isMeant)),
     actors(within, names),
     set({ type: "organization", match: toSetMatch(within) }),
   ]);
 }
 
-function tagged(tags: readonly Pick<Tag, "id">[]): SetQuery {
-  return tags.length === 0 ? NONE : set({ type: "tagged", ids: tags.map(({ id }) => id).sort() });
-}
-
-const idsOf = (wanted: Intention, { tags }: Names) =>
-  tags.flatMap(({ id, intention }) => (intention === wanted ? [id] : [])).sort();
-
-/** The addresses of a classification: `severityOf` as sets. */
-export function classified(wanted: Intention, names: Names): SetQuery {
-  const actor = actors("any", names);
-  const severity = INTENTIONS.indexOf(wanted);
-  const withTag = (intention: Intention) => tagged(idsOf(intention, names).map((id) => ({ id })));
-  const own = withTag(wanted);
-  const notWorse = INTENTIONS.slice(severity + 1).map((intention) => not(withTag(intention)));
-  switch (wanted) {
-    case "benign":
-      return and([or([actor, and([own, ...notWorse])]), not(ATTACKED)]);
-    case "unknown": {
-      // Without any tag that is in the catalogue, it is unknown.
-      const isUntagged = not(tagged(names.tags));
-      return and([or([own, isUntagged, and([withTag("benign"), ATTACKED])]), ...notWorse, not(actor)]);
-    }
-    case "suspicious":
-      return and([or([and([own, not(actor)]), and([actor, ATTACKED])]), ...notWorse]);
-    case "malicious":
-      return and([own, or([not(actor), ATTACKED])]);
-  }
-}
-
-const ATTACKED = set({ type: "attacked" });
-
 /** As rows say it: an address that is of no known actor has the actor `unknown`. */
 const actorsOrUnknown = (match: TextMatch, names: Names) =>
-  matchesText(match, NO_ACTOR) ? or([actors(match, names), not(actors("any", names))]) : actors(match, names);
-
-/** The addresses of known benign actors whose names match. */
-export function actors(match: TextMatch | "any", { networks: { lists, hasActors } }: Names): SetQuery {
-  if (!hasActors) return NONE;
-  if (match === "any") return set({ type: "listed", kind: "actor", lists: "any" });
-  const found = [...lists.actor].flatMap(([id, { name }]) => (matchesText(match, name) ? [id] : []));
-  return found.length === 0 ? NONE : set({ type: "listed", kind: "actor", lists: found.sort() });
-}
+  textMatcher(match)(comparable(NO_ACTOR))
+    ? or([actors(match, names), not(actors("any", names))])
+    : actors(match, names);
 
 function services(isLevel: (trustLevel: string) => boolean, { networks: { lists } }: Names): SetQuery {
   const found = [...lists.service].flatMap(([id, { trustLevel }]) => (isLevel(trustLevel) ? [id] : []));
@@ -271,17 +275,12 @@ function services(isLevel: (trustLevel: string) => boolean, { networks: { lists 
   return set({ type: "listed", kind: "service", lists: found.length === lists.service.size ? "any" : found.sort() });
 }
 
-const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-/** Every two-letter country code that an observation may have, assigned or not. */
-export const COUNTRY_CODES = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
-
 /** @param hasNames whether the English names count as well as the codes. */
 function countries(match: TextMatch, hasNames: boolean): SetQuery {
   if (match.type === "exists") return set({ type: "value", field: "country", match });
-  const codes = COUNTRY_CODES.filter(
-    (code) => matchesText(match, code) || (hasNames && matchesText(match, countryName(code))),
-  );
-  if (codes.length === 0) return NONE;
-  const texts = codes.map((code) => code.toLowerCase());
+  const isMeant = textMatcher(match);
+  const found = comparableCountries().filter(({ code, name }) => isMeant(code) || (hasNames && isMeant(name)));
+  if (found.length === 0) return NONE;
+  const texts = found.map(({ code }) => code.text);
   return set({ type: "value", field: "country", match: { type: "in", texts } });
 }

@@ -40,8 +40,10 @@ export type SetSource = {
   /** SQL: a SELECT with the column `source_ip`, in which an address may be repeated. It binds nothing. */
   readonly source: string;
   /** SQL: which of its rows have the addresses of the set. */
-  readonly condition: string;
+  readonly condition: () => string;
   readonly reading: Reading;
+  /** With the reading `values`: the words that stand in the value. */
+  readonly words?: readonly string[];
 };
 
 /**
@@ -57,9 +59,16 @@ export type Reading = "range" | "rows" | "values";
 export function setSource(set: AddressSet, { bind, scopes, isOwnSensorsOnly }: SetContext): SetSource {
   const select = (columns: string, table: string, ...conditions: readonly string[]) =>
     `SELECT source_ip, ${columns} FROM ${table} WHERE ${[inScopes(scopes), ...conditions].join(" AND ")}`;
-  const is = (reading: Reading, source: string, condition: string): SetSource => ({ source, condition, reading });
-  const byText = (source: string, match: SetMatch, reading: Reading) =>
-    is(match.type === "words" ? "values" : reading, source, textSql("value", match, bind));
+  const is = (reading: Reading, source: string, condition: string): SetSource => ({
+    source,
+    condition: () => condition,
+    reading,
+  });
+  const byText = (source: string, match: SetMatch, reading: Reading): SetSource => ({
+    source,
+    condition: () => textSql("value", match, bind),
+    ...(match.type === "words" ? { reading: "values", words: match.words } : { reading }),
+  });
   const between = (column: string, type: string, { first, last }: { first: number; last: number }) =>
     `${column} BETWEEN ${bind(type, first)} AND ${bind(type, last)}`;
   const since = (after: number | undefined) => (after === undefined ? [] : [`last_seen >= ${time(after, bind)}`]);

@@ -9,11 +9,12 @@ import { z } from "zod";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
-import { NAMES_COST } from "../costs.ts";
 import { readScopes, WINDOW_NAMES } from "../parameters.ts";
 import { ALL, type SetQuery } from "../search-sets/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../search-sets/compile.ts";
-import { type Names, resolveQuery } from "../search-sets/resolve-query.ts";
+import type { Names } from "../search-sets/named-sets.ts";
+import { resolveQuery } from "../search-sets/resolve-query.ts";
+import { type Asking, admitQuery, yieldIfLong } from "./admit-query.ts";
 import { type MeantQuery, readMeantQuery } from "./meant-query.ts";
 import { countNarrower } from "./stats-queries.ts";
 
@@ -88,7 +89,7 @@ export async function readAskedQuery(
   const caller = deps.authenticate(request);
   const query = readParameter(request.query, QUERY);
   const asked = { caller, query, scopes: readScopes("ip", request.query, caller) };
-  return resolveAsked(asked, deps, admitted(request, signal));
+  return admitQuery(request, query, signal, (asking) => resolveAsked(asked, deps, asking));
 }
 
 /** @throws HttpError 400 with every error of the query and its place. */
@@ -99,22 +100,14 @@ export async function readSearch(request: SearchRequest, deps: AskedDeps, signal
 
 type SearchDeps = Omit<AskedDeps, "authenticate">;
 
-/** The same for a search that no request asks for. */
+/** The same for a search that is no request's parameter. */
 export async function compileAsked(
   { days, ...asked }: Pick<AskedSearch, "caller" | "query" | "days" | "scopes">,
   deps: SearchDeps,
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<AskedSearch> {
-  return compileIn(await resolveAsked(asked, deps, { signal, run: (read) => read() }), days, deps);
+  return compileIn(await resolveAsked(asked, deps, asking), days, deps);
 }
-
-/** How the store is asked before a search: whether words stand in a name there. */
-type Asking = { readonly signal: AbortSignal; readonly run: <T>(read: () => Promise<T>) => Promise<T> };
-
-export const admitted = (request: FastifyRequest, signal: AbortSignal): Asking => ({
-  signal,
-  run: (read) => request.server.admission.run(request, NAMES_COST, signal, read),
-});
 
 async function resolveAsked(
   asked: Pick<AskedQuery, "caller" | "query" | "scopes">,
@@ -128,7 +121,11 @@ async function resolveAsked(
       errors: read.errors,
     });
   }
-  return { ...asked, ...read, resolved: resolveQuery(read.meant.query, read.names) };
+  const resolved = await resolveQuery(read.meant.query, read.names);
+  const tags = countTags(resolved);
+  if (tags > MAX_TAGS) throw new HttpError(400, `${TOO_MANY_TAGS}, this one ${tags}`);
+  await yieldIfLong(asked.query);
+  return { ...asked, ...read, resolved };
 }
 
 /** Reads a query as it runs, with the names that it was read by. */
@@ -189,6 +186,20 @@ const MAX_HEADER_BYTES = 8_192;
 export function setAdjustedQuery(reply: FastifyReply, asked: Pick<AskedQuery, "query" | "meant">): void {
   const adjusted = encodeURIComponent(adjustedQueryOf(asked).toWellFormed());
   if (adjusted !== "" && adjusted.length <= MAX_HEADER_BYTES) reply.header("adjusted-query", adjusted);
+}
+
+/** The store gets the id of each: several hundred conditions can mean nearly all tags each. */
+const MAX_TAGS = 50_000;
+const TOO_MANY_TAGS = `The conditions of a query mean at most ${MAX_TAGS} tags together`;
+
+/** Conditions that mean the same tags share them. */
+function countTags(query: SetQuery, counted = new Set<SetQuery>()): number {
+  if (counted.has(query)) return 0;
+  counted.add(query);
+  if (query.type === "set") return query.set.type === "tagged" ? query.set.ids.length : 0;
+  if (query.type === "constant") return 0;
+  const of = query.type === "not" ? [query.of] : query.of;
+  return of.reduce((sum, one) => sum + countTags(one, counted), 0);
 }
 
 const MAX_COST = 9;

@@ -1,10 +1,12 @@
 import { wordsOf } from "@noisefloor/domain/query-language/conditions.ts";
 import type { Query, QueryError } from "@noisefloor/domain/query-language/query.ts";
-import { readQuery } from "@noisefloor/domain/query-language/read-query.ts";
+import { comparableTags } from "@noisefloor/domain/query-language/tag-conditions.ts";
 import { type KnowsName, quoteNames, type UnquotedName } from "@noisefloor/domain/query-language/unquoted-names.ts";
-import { countryName } from "../address/response.ts";
 import type { SetQuery } from "../search-sets/address-set.ts";
-import { COUNTRY_CODES, type Names, resolveQuery } from "../search-sets/resolve-query.ts";
+import { comparableCountries } from "../search-sets/comparable-names.ts";
+import type { Names } from "../search-sets/named-sets.ts";
+import { resolveQuery } from "../search-sets/resolve-query.ts";
+import { readInTurn } from "./admit-query.ts";
 import { warnOfNothing } from "./warnings.ts";
 
 /** A query as it runs. */
@@ -24,19 +26,19 @@ export async function readMeantQuery(
   text: string,
   { now, names, countEach }: { readonly now: number; readonly names: Names; readonly countEach: CountEach },
 ): Promise<MeantQuery | { readonly errors: readonly QueryError[] }> {
-  const read = readQuery(text, now);
+  const read = await readInTurn(text, now);
   if ("errors" in read) return read;
   if (read.unquoted.length > 0) {
     const quoted = quoteNames(text, read.unquoted, await readNames(read.unquoted, names, countEach));
-    const adjusted = quoted === text ? read : readQuery(quoted, now, Number.POSITIVE_INFINITY);
+    const adjusted = quoted === text ? read : await readInTurn(quoted, now, Number.POSITIVE_INFINITY);
     if (!("errors" in adjusted)) return { ...adjusted, text: quoted };
   }
   return { ...read, text };
 }
 
-export const warningsOf = ({ meant, names }: { readonly meant: MeantQuery; readonly names: Names }): string[] => [
-  ...new Set([...meant.warnings, ...warnOfNothing(meant.query, names)]),
-];
+export async function warningsOf({ meant, names }: { readonly meant: MeantQuery; readonly names: Names }) {
+  return [...new Set([...meant.warnings, ...(await warnOfNothing(meant.query, names))])];
+}
 
 /** In lower case, by word: ` a b \n c `. */
 type NameWords = { readonly wholes: ReadonlySet<string>; readonly words: string };
@@ -47,15 +49,15 @@ const toNameWords = (wholes: readonly string[], names = wholes): NameWords => ({
   words: names.map(spaced).join("\n"),
 });
 
-const countryNames = COUNTRY_CODES.map(countryName).filter((name) => name !== "");
-const COUNTRIES = toNameWords([...COUNTRY_CODES, ...countryNames], countryNames);
+const countryNames = comparableCountries().flatMap(({ name }) => (name.text === "" ? [] : [name.text]));
+const COUNTRIES = toNameWords([...comparableCountries().map(({ code }) => code.text), ...countryNames], countryNames);
 
 /** Fields whose names are read from the store, for at most so many values of a query. */
 const STORED: ReadonlySet<string> = new Set(["organization", "city", "region", "rdns", "user_agent"]);
 const MAX_STORED_VALUES = 4;
 
 async function readNames(unquoted: readonly UnquotedName[], names: Names, countEach: CountEach): Promise<KnowsName> {
-  const tags = new Set(names.tags.flatMap(({ id, slug, name }) => [id, slug, name.toLowerCase()]));
+  const { names: tags } = comparableTags(names.tags);
   const actors = toNameWords([...names.networks.lists.actor.values()].map(({ name }) => name));
   const stored = await readStored(unquoted, names, countEach);
   const inMemory = (field: string): NameWords | undefined =>
@@ -77,20 +79,20 @@ const keyOf = (type: "equals" | "words", field: string, text: string) => `${type
 /** The keys of those names that an address has. */
 async function readStored(unquoted: readonly UnquotedName[], names: Names, countEach: CountEach): Promise<Set<string>> {
   const asked = new Map<string, SetQuery>();
-  const ask = (type: "equals" | "words", field: UnquotedName["field"], text: string) => {
+  const ask = async (type: "equals" | "words", field: UnquotedName["field"], text: string) => {
     if (field === "tag") return;
     const words = wordsOf(text);
     const condition =
       type === "words" && words.length > 0
         ? ({ type, field, words } as const)
         : ({ type: "equals", field, text: text.toLowerCase() } as const);
-    asked.set(keyOf(type, field, text), resolveQuery(condition, names));
+    asked.set(keyOf(type, field, text), await resolveQuery(condition, names));
   };
   for (const { field, first, longer } of unquoted
     .filter(({ field }) => STORED.has(field))
     .slice(0, MAX_STORED_VALUES)) {
-    ask("equals", field, first);
-    for (const { text } of longer) ask("words", field, text);
+    await ask("equals", field, first);
+    for (const { text } of longer) await ask("words", field, text);
   }
   const keys = [...asked.keys()];
   const counts = keys.length === 0 ? [] : await countEach([...asked.values()]);

@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
-import { actors, classified } from "../search-sets/resolve-query.ts";
+import { actors, classified } from "../search-sets/named-sets.ts";
 import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";

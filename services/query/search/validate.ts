@@ -7,7 +7,8 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
 import { texts } from "../wire.ts";
-import { type AskedDeps, adjustedQueryOf, admitted, readMeant } from "./asked.ts";
+import { admitQuery } from "./admit-query.ts";
+import { type AskedDeps, adjustedQueryOf, readMeant } from "./asked.ts";
 import { warningsOf } from "./meant-query.ts";
 
 const EXAMPLE_ERROR = {
@@ -71,14 +72,18 @@ export function registerValidateQuery(app: FastifyInstance, deps: AskedDeps): vo
       const body = querySchema.safeParse(request.body);
       if (!body.success) throw noQuery();
       const { query } = body.data;
-      const read = await readMeant({ caller, query, scopes: [GLOBAL_SCOPE] }, deps, admitted(request, signal));
-      if ("errors" in read) {
-        const errors = [...read.errors];
-        return { valid: false, query, errors, warnings: [], is_query_adjusted: false, adjusted_query: "" };
-      }
-      const adjusted_query = adjustedQueryOf({ query, ...read });
-      const is_query_adjusted = adjusted_query !== "";
-      return { valid: true, query, errors: [], warnings: warningsOf(read), is_query_adjusted, adjusted_query };
+      const scopes = [GLOBAL_SCOPE];
+      return admitQuery(request, query, signal, async (asking) => {
+        const read = await readMeant({ caller, query, scopes }, deps, asking);
+        if ("errors" in read) {
+          const errors = [...read.errors];
+          return { valid: false, query, errors, warnings: [], is_query_adjusted: false, adjusted_query: "" };
+        }
+        const adjusted_query = adjustedQueryOf({ query, ...read });
+        const is_query_adjusted = adjusted_query !== "";
+        const warnings = await warningsOf(read);
+        return { valid: true, query, errors: [], warnings, is_query_adjusted, adjusted_query };
+      });
     },
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(noQuery) },
   );

@@ -1,12 +1,14 @@
 import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
 import { countryName } from "../address/response.ts";
-import { type Names, resolveQuery } from "../search-sets/resolve-query.ts";
+import type { Names } from "../search-sets/named-sets.ts";
+import { openResolver } from "../search-sets/resolve-query.ts";
 
 /** What to tell of conditions that can match nothing by what is known without the store: the first few. */
-export function warnOfNothing(query: Query, names: Names): readonly string[] {
+export async function warnOfNothing(query: Query, names: Names): Promise<readonly string[]> {
+  const resolve = openResolver(names);
   const warnings = new Set<string>();
   for (const condition of conditionsOf(query)) {
-    const resolved = resolveQuery(condition, names);
+    const resolved = await resolve(condition);
     const isNothing = resolved.type === "constant" && !resolved.value;
     // Of those, reading the query has told already.
     if (condition.type === "constant") continue;

@@ -1,9 +1,9 @@
 import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
-import type { AddressSet, SetMatch, SetQuery } from "../search-sets/address-set.ts";
+import { type AddressSet, keyOf, type SetMatch, type SetQuery } from "../search-sets/address-set.ts";
 import { mergeTexts } from "../search-sets/merge-texts.ts";
 import { readSetsSql } from "../search-sets/read-sets.ts";
 import { type SetContext, type SetSource, setSource } from "../search-sets/set-sql.ts";
-import { textSql } from "../search-sets/text-sql.ts";
+import { type Bind, textSql } from "../search-sets/text-sql.ts";
 
 /** A search whose conditions are about the observations of one address in one bucket of time. */
 export type BucketConditions = {
@@ -24,7 +24,7 @@ export function compileForBuckets(query: SetQuery, context: SetContext): BucketC
   const columns: string[] = [];
   const listed: SetSource[] = [];
   const conditionOf = (set: AddressSet) => {
-    const key = JSON.stringify(set);
+    const key = keyOf(set);
     const name = known.get(key) ?? addCondition(set);
     known.set(key, name);
     return name;
@@ -34,13 +34,13 @@ export function compileForBuckets(query: SetQuery, context: SetContext): BucketC
     return `set${columns.push(`${columnSql(set, context)} AS set${columns.length}`) - 1}`;
   };
   const matches = toSql(mergeTexts(query), conditionOf);
-  return { matches, columns, listed: listed.length === 0 ? undefined : listedSql(listed) };
+  return { matches, columns, listed: listed.length === 0 ? undefined : listedSql(listed, context.bind) };
 }
 
 /** Networks are read once for all conditions on them: there may be hundreds. */
-function listedSql(sources: readonly SetSource[]): string {
+function listedSql(sources: readonly SetSource[], bind: Bind): string {
   return `SELECT arrayJoin(bitmapToArray(addresses)) AS ip, groupArray(toUInt16(number)) AS lists
-    FROM (${readSetsSql(sources)}) GROUP BY ip`;
+    FROM (${readSetsSql(sources, bind)}) GROUP BY ip`;
 }
 
 function toSql(query: SetQuery, conditionOf: (set: AddressSet) => string): string {

@@ -156,6 +156,23 @@ test("the cost of a query grows with its addresses, days and lists: only few lar
   await Promise.all(asked);
 });
 
+test("what a long query costs to read is counted before it is read; it waits for its caller's others alone", async () => {
+  const { url, release } = await serve({ queryCapacity: 4 }, true);
+  const validate = (caller: Caller, query: string) =>
+    fetch(`${url}/v3/gnql/validate`, { method: "POST", headers: caller, body: JSON.stringify({ query }) });
+  const long = Array.from({ length: 400 }, (_, number) => `unknown_${number}:x`).join(" ");
+  const first = ask(url, "/v3/ip/45.0.0.1", withoutKey(1));
+  await eventually(async () => expect(app.admission.inFlight()).toBe(1));
+  const path = `/v3/gnql/count?query=${encodeURIComponent(long)}`;
+  const waiting = [validate(withoutKey(1), long), fetch(url + path, { headers: withoutKey(1) })];
+  await eventually(async () => expect(app.admission.queued()).toBe(2));
+  expect((await validate(withoutKey(1), "unknown_1:x")).status).toBe(200);
+  expect((await validate(withoutKey(2), long)).status).toBe(200);
+  release();
+  expect((await first).status).toBe(200);
+  expect(await statusesOf(waiting)).toEqual([200, 400]);
+});
+
 test("a query that waits too long is a 503, and one whose client disconnects frees its place in the queue", async () => {
   const { url, release } = await serve({ queryCapacity: 4, maxWaitMs: 1_000 }, true);
   const first = ask(url, "/v3/ip/45.0.0.1", withoutKey(1));

@@ -1,5 +1,14 @@
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
+import { readInTurn } from "@noisefloor/query/search/admit-query.ts";
+import { bindValues } from "@noisefloor/query/search-sets/bound-values.ts";
+import { compileSearch } from "@noisefloor/query/search-sets/compile.ts";
+import { resolveQuery } from "@noisefloor/query/search-sets/resolve-query.ts";
+import { compileForBuckets } from "@noisefloor/query/timeseries/bucket-conditions.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
+import { longestTurn } from "../../support/longest-turn.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 let world: World;
@@ -133,4 +142,49 @@ test("what rows say is found: addresses without a port, without a known actor, a
 test("count cuts every list of the statistics, classifications, too", async () => {
   const { stats } = (await ask("/v3/gnql/stats", "ip:45.0.0.0/24", "&count=1")).json();
   expect(stats.classifications).toEqual([{ classification: "malicious", count: 2 }]);
+});
+
+const LARGE = {
+  tags: Array.from({ length: 2_000 }, (_, index) =>
+    makeTag(`scanner-of-kind-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown", {
+      name: `Scanner of Kind ${index}`,
+      cves: [`CVE-2026-${10_000 + index}`],
+    }),
+  ),
+  networks: { hasActors: false, lists: { service: new Map(), actor: new Map() } },
+};
+const fill = (count: number, condition: (index: number) => string, by = " ") =>
+  Array.from({ length: count }, (_, index) => condition(index)).join(by);
+const letter = (index: number) => "aeinorst"[index % 8] ?? "";
+/** Milliseconds of processor time: the law for one request. */
+const MAX_TURN_MS = 50;
+
+test.each([
+  ["patterns", fill(500, (index) => `*a*${index}*b*`)],
+  ["alternative patterns", fill(430, (index) => `*${letter(index)}*${index}*`, " OR ")],
+  ["patterns of tags", `tags:(${fill(490, (index) => `*${letter(index)}*${index}*`, " OR ")})`],
+  ["patterns of CVEs", fill(490, (index) => `cve:*${index}*`)],
+  ["patterns of countries", `country:(${fill(490, (index) => `*${letter(index)}*${index % 10}*`)})`],
+  ["words", fill(500, (index) => `word${index}`)],
+  ["classifications", fill(350, (index) => `(${INTENTIONS[index % 4]} x${index})`, " OR ")],
+  ["times of tags", fill(230, (index) => `last_seen_malicious:>${index}d`, " OR ")],
+  ["ports and protocols", `${fill(200, (index) => `port:${index}`)} protocol:tcp protocol:udp`],
+  ["nested parentheses", `${"(".repeat(31)}a${")".repeat(31)} `.repeat(120)],
+  ["unknown fields", fill(400, (index) => `clasificatoin${index}:x`)],
+  ["errors", "a~ ".repeat(2_700)],
+  ["signs of regular expressions", `/${"[".repeat(8_000)}`],
+])("a query of many %s is read, resolved and compiled in short pieces", async (_, text) => {
+  const work = async () => {
+    const read = await readInTurn(text, Date.now());
+    if (!("query" in read)) return;
+    const resolved = await resolveQuery(read.query, { ...LARGE });
+    await yieldToEventLoop();
+    compileSearch(resolved, { scopes: 1, isOwnSensorsOnly: false, reach: undefined });
+    await yieldToEventLoop();
+    compileForBuckets(resolved, { scopes: 1, isOwnSensorsOnly: false, bind: bindValues().bind });
+  };
+  expect(text.length).toBeLessThanOrEqual(MAX_QUERY_LENGTH);
+  // The first run also compiles the program.
+  await work();
+  expect(await longestTurn(work)).toBeLessThan(MAX_TURN_MS);
 });

@@ -5,6 +5,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { admitQuery } from "../../search/admit-query.ts";
 import { compileAsked, searchCost } from "../../search/asked.ts";
 import { count, ip } from "../../wire.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
@@ -65,7 +66,10 @@ export function registerFeedGuarded(app: FastifyInstance, deps: FeedRouteDeps): 
     const feed = readableFeed(deps.feeds, request.params.name, { workspaceId, feedId: undefined });
     if (!feed.isEnabled) throw new HttpError(410, DISABLED);
     const days = feed.days === 0 ? undefined : feed.days;
-    const asked = await compileAsked({ caller, query: feed.query, days, scopes: [GLOBAL_SCOPE] }, deps, signal);
+    const { query } = feed;
+    const asked = await admitQuery(request, query, signal, (asking) =>
+      compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, asking),
+    );
     const guarded = await app.admission.run(request, searchCost(asked), signal, () =>
       deps.feeds.readGuarded(feed, signal),
     );

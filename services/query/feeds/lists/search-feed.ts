@@ -2,6 +2,7 @@ import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
+import { unadmitted } from "../../search/admit-query.ts";
 import { type AskedDeps, compileAsked } from "../../search/asked.ts";
 import { paramsOf } from "../../search/queries.ts";
 import { readAttackers } from "../guard/attackers.ts";
@@ -41,7 +42,7 @@ export async function searchFeed(
 ): Promise<FoundAddresses> {
   const { query, limit } = feed;
   const days = feed.days === 0 ? undefined : feed.days;
-  const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, signal);
+  const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, unadmitted(signal));
   const { compiled } = asked;
   const params = paramsOf(asked);
   const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);

@@ -20,6 +20,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
+import { admitQuery } from "../../search/admit-query.ts";
 import { compileAsked } from "../../search/asked.ts";
 import { wrongQuery } from "../../search/operations.ts";
 import type { Feed } from "../lists/search-feed.ts";
@@ -162,7 +163,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       if (!body.success) throw wrongDefinition(body.error);
       const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
       const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, enabled = true } = body.data;
-      await compileAsked({ caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] }, deps, signal);
+      const asked = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
+      await admitQuery(request, query, signal, (asking) => compileAsked(asked, deps, asking));
       // Another process may have changed it a moment ago: so before every decision about a change.
       await cache.refresh();
       const known = feeds.find(workspaceId, name);
