@@ -33,3 +33,6 @@ export const NOT_ENTITLED = errorResponse(
   "`workspace_labels` asks for more than the caller's workspace is entitled to.",
   "workspace_labels requires the Community Dataset entitlement",
 );
+
+/** A text of a request body that the store keeps, which cannot keep half a surrogate pair. */
+export const storedText = z.string().refine((text) => text.isWellFormed());

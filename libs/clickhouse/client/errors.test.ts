@@ -1,6 +1,6 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { expect, test } from "vitest";
-import { explainMissingRight, failureKind, isTooMuchAtOnce } from "./errors.ts";
+import { explainMissingRight, failureKind, isTooMuchAtOnce, withoutValues } from "./errors.ts";
 
 const DENIED = "reader: Not enough privileges. To execute this query, it's necessary to have the grant";
 
@@ -26,6 +26,26 @@ test("the error for a rejected password names the variables to check", () => {
     type: "AUTHENTICATION_FAILED",
   });
   expect(explainMissingRight(error)?.message).toContain("check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD");
+});
+
+test.each([
+  ["427", "CANNOT_COMPILE_REGEXP", "cannot compile re2: (?:^|x)secret(?:$|x), error: pattern too large"],
+  ["62", "SYNTAX_ERROR", "Syntax error: failed at position 9: SELECT 'secret'"],
+  ["241", "MEMORY_LIMIT_EXCEEDED", "Memory limit exceeded: In scope SELECT * FROM t WHERE path = 'secret'"],
+])("an error of a query, code %s, reaches no log with what the query asked for", (code, type, message) => {
+  const error = withoutValues(new ClickHouseError({ code, type, message }), "search-count");
+  expect(error).toMatchObject({ code, type, message: expect.stringContaining("search-count") });
+  expect(String(error)).not.toContain("secret");
+});
+
+test("an error that says what is exhausted, missing or forbidden keeps its message", () => {
+  const exhausted = "Query memory limit exceeded: would use 10.00 GiB, maximum: 9.00 GiB";
+  for (const [code, message] of [
+    ["241", exhausted],
+    ["60", "Table noisefloor.tags does not exist"],
+  ] as const) {
+    expect(withoutValues(new ClickHouseError({ code, type: "x", message }), "tags")).toMatchObject({ message });
+  }
 });
 
 test("other errors are not about rights", () => {

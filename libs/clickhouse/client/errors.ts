@@ -26,6 +26,14 @@ export class ClockError extends Error {
 }
 
 const [READONLY, ACCESS_DENIED, AUTHENTICATION_FAILED] = ["164", "497", "516"];
+const [UNKNOWN_TABLE, UNKNOWN_DATABASE] = ["60", "81"];
+const CODES_ABOUT_ACCESS: ReadonlySet<string> = new Set([
+  READONLY,
+  ACCESS_DENIED,
+  AUTHENTICATION_FAILED,
+  UNKNOWN_TABLE,
+  UNKNOWN_DATABASE,
+]);
 
 /** For an error about access rights: which right the user lacks, and what to do. Undefined for other errors. */
 export function explainMissingRight(error: unknown): StoreError | undefined {
@@ -57,10 +65,25 @@ export function explainFullDisk(error: unknown): StoreError | undefined {
   return new StoreError(`${message}: free space, or lower RETENTION_DAYS`, { cause: error });
 }
 
+const WITH_SQL = /in scope|while processing|select/i;
+
+/**
+ * An error of a query whose values are a caller's, for logs: the server quotes them with the SQL. Where its message can
+ * have no SQL, as it says what is exhausted, missing or forbidden, it stays.
+ * @param name of the query.
+ */
+export function withoutValues(error: unknown, name: string): unknown {
+  if (!(error instanceof ClickHouseError)) return error;
+  const { code, type = "UNKNOWN" } = error;
+  const isOfServer = code === READ_AFTER_END && FROM_SERVER.test(error.message);
+  const isOfState = TRANSIENT_CODES.has(code) || OVER_LIMIT_CODES.has(code) || isOfServer;
+  if (CODES_ABOUT_ACCESS.has(code) || (isOfState && !WITH_SQL.test(error.message))) return error;
+  return new ClickHouseError({ message: `the query ${name} failed: code ${code}, ${type}`, code, type });
+}
+
 /** Whether a server says that it has no such database or table. */
 export function isUnknownTable(error: unknown): boolean {
-  const [unknownTable, unknownDatabase] = ["60", "81"];
-  return error instanceof ClickHouseError && (error.code === unknownTable || error.code === unknownDatabase);
+  return error instanceof ClickHouseError && (error.code === UNKNOWN_TABLE || error.code === UNKNOWN_DATABASE);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from "@clickhouse/client";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { z } from "zod";
 import type { ClickHouseClient, QuerySql } from "./client.ts";
-import { IncompleteResponseError, isRefused, StoreTimeoutError } from "./errors.ts";
+import { IncompleteResponseError, isRefused, StoreTimeoutError, withoutValues } from "./errors.ts";
 import { readNumberBlocks } from "./native.ts";
 import { responseRows } from "./response.ts";
 
@@ -169,11 +169,26 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
   };
 }
 
+type SendOptions = { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined };
+
 async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
-  { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
+  options: SendOptions,
+): Promise<z.output<Row>[]> {
+  try {
+    return await sendBound(client, definition, params, options);
+  } catch (error) {
+    throw withoutValues(error, definition.name);
+  }
+}
+
+async function sendBound<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  client: ClickHouseClient,
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+  { settings, signal }: SendOptions,
 ): Promise<z.output<Row>[]> {
   const { query, query_params: databases } = client.requestOf(definition);
   const asked = {

@@ -43,6 +43,10 @@ export function readQuery(text: string, now: number, maxLength = MAX_QUERY_LENGT
     const message = `a query has at most ${maxLength} characters, this one ${text.length}`;
     return { errors: [{ message, position: maxLength, length: text.length - maxLength }] };
   }
+  if (!text.isWellFormed()) {
+    const position = text.search(/\p{Cs}/u);
+    return { errors: [{ message: "half a surrogate pair is no character", position, length: 1 }] };
+  }
   const errors: QueryError[] = [];
   const warnings = new Set<string>();
   const unquoted: UnquotedName[] = [];

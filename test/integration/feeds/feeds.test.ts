@@ -237,7 +237,24 @@ test("ready-made feeds need no definition, and cannot be changed", async () => {
 test("bad definitions are refused, with the place of each error of the query", async () => {
   const wrong = await put("bad", { query: "clasification:malicious" });
   expect([wrong.status, wrong.json().errors]).toEqual([400, [expect.objectContaining({ position: 0, length: 13 })]]);
-  const bad = [{}, { query: "*", limit: 0 }, { query: "*", limit: 1_000_001 }, { query: "*", days: 91 }, { query: 1 }];
+  const half = await put("bad", { query: "path:/a\ud800" });
+  expect([half.status, half.json().errors]).toEqual([400, [expect.objectContaining({ position: 7, length: 1 })]]);
+  expect((await put("halves", { query: "*", enabled: false })).status).toBe(201);
+  const texts = [
+    ["/v3/guard", { network: "45.0.9.0/24", note: "\udc00" }],
+    ["/v3/feeds/halves/tokens", { label: "\ud800" }],
+  ] as const;
+  for (const [path, payload] of texts) {
+    expect((await ask(path, { key }, { method: "POST", payload })).status, path).toBe(400);
+  }
+  const bad = [
+    { query: "*", description: "\ud800" },
+    {},
+    { query: "*", limit: 0 },
+    { query: "*", limit: 1_000_001 },
+    { query: "*", days: 91 },
+    { query: 1 },
+  ];
   for (const payload of bad) expect((await put("bad", payload)).status, JSON.stringify(payload)).toBe(400);
   for (const name of [
     "Events",

@@ -10,7 +10,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
-import { ip, timestamp, uuid } from "../../wire.ts";
+import { ip, storedText, timestamp, uuid } from "../../wire.ts";
 import type { FeedRouteDeps } from "../routes/deps.ts";
 import { managerOf } from "../routes/readers.ts";
 import { FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
@@ -37,7 +37,7 @@ const GUARD_ID: PathParameter = {
   example: "5d1a4f60-3f3f-4f6e-9d5f-5f4c1d1f8a10",
 };
 
-const networkSchema = z.object({ network: z.string(), note: z.string().max(1_000).optional() }).meta({ id: "Guard" });
+const networkSchema = z.object({ network: z.string(), note: storedText.max(1_000).optional() }).meta({ id: "Guard" });
 const guardSchema = z
   .strictObject({ id: uuid, network: z.string(), note: z.string(), created_at: timestamp })
   .meta({ id: "GuardedNetwork" });
@@ -138,7 +138,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
         id: randomUUID(),
         workspaceId,
         network: `${numberToIpv4(parsed.first)}/${parsed.length}`,
-        note: (body.data.note ?? "").toWellFormed(),
+        note: body.data.note ?? "",
         createdAt: now(),
         isDeleted: false,
       };

@@ -23,6 +23,7 @@ import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
 import { admitQuery } from "../../search/admit-query.ts";
 import { compileAsked } from "../../search/asked.ts";
 import { wrongQuery } from "../../search/operations.ts";
+import { storedText } from "../../wire.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import { isReadyMadeName } from "../ready-made.ts";
 import type { FeedRouteDeps } from "./deps.ts";
@@ -41,7 +42,7 @@ const definitionSchema = z
   .object({
     query: z.string().min(1).max(MAX_QUERY_LENGTH),
     days: z.int().min(0).max(MAX_DAYS).optional().describe("0 by default."),
-    description: z.string().max(1_000).optional(),
+    description: storedText.max(1_000).optional(),
     limit: z.int().min(1).max(MAX_FEED_ADDRESSES).optional().describe(`${DEFAULT_FEED_ADDRESSES} by default.`),
     ttl_hours: z.int().min(1).max(MAX_TTL_HOURS).optional().describe(`${DEFAULT_TTL_HOURS} by default.`),
     guard: z.boolean().optional().describe("true by default, as the next."),
@@ -175,7 +176,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         name,
         query,
         days,
-        description: description.toWellFormed(),
+        description,
         limit,
         ttlHours: ttl_hours,
         isGuarded: guard,
@@ -219,7 +220,7 @@ const waited = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: f
 const TAKES: Readonly<Record<string, string>> = {
   query: `a query of 1 to ${MAX_QUERY_LENGTH} characters`,
   days: `a whole number from 0 to ${MAX_DAYS}`,
-  description: "a text of at most 1000 characters",
+  description: "a Unicode text of at most 1000 characters",
   limit: `a whole number from 1 to ${MAX_FEED_ADDRESSES}`,
   ttl_hours: `a whole number from 1 to ${MAX_TTL_HOURS}`,
   guard: "true or false",

@@ -9,7 +9,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
-import { timestamp } from "../../wire.ts";
+import { storedText, timestamp } from "../../wire.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { managerOf } from "./readers.ts";
 import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
@@ -19,7 +19,7 @@ const TOO_MANY = `A feed has at most ${MAX_TOKENS} tokens: revoke one that is no
 const TOKEN_NOT_FOUND = "Token not found";
 const BAD_BODY = 'The request body must be {"label": "..."} with a label of at most 200 characters';
 
-const labelSchema = z.object({ label: z.string().max(200) }).meta({ id: "FeedTokenLabel" });
+const labelSchema = z.object({ label: storedText.max(200) }).meta({ id: "FeedTokenLabel" });
 const tokenSchema = z
   .strictObject({ id: z.string(), label: z.string(), created_at: timestamp })
   .meta({ id: "FeedToken" });
@@ -128,7 +128,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
         id: randomUUID(),
         feedId: feed.id,
         workspaceId,
-        label: body.data.label.toWellFormed(),
+        label: body.data.label,
         createdAt: now(),
       };
       await writeFeedTokens(client, [{ ...made, sha256: hashKey(token) }], now());
