@@ -23,6 +23,7 @@ import {
   isSensorTimeZone,
   splitSensorTimeZone,
 } from "./formats.ts";
+import { PLACEHOLDER_CHECKS } from "./placeholders.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -160,6 +161,7 @@ const isSet = (value: Variables[keyof Variables]) => value !== undefined && valu
 const hasBrokers = ({ KAFKA_BROKERS }: Variables) => KAFKA_BROKERS.length > 0;
 
 const CHECKS: readonly Check<Variables>[] = [
+  ...PLACEHOLDER_CHECKS,
   {
     of: ["KAFKA_RAW_TOPICS"],
     message: "names a topic twice, or KAFKA_TOPIC, whose messages are observations",

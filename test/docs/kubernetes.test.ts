@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { createProgram } from "@noisefloor/cli/program.ts";
-import { settingsSchema } from "@noisefloor/config/settings.ts";
+import { readSettings, settingsSchema } from "@noisefloor/config/settings.ts";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
@@ -95,6 +95,25 @@ test("the manifests give our processes commands, settings and probes that they h
     if (kind === "Job") continue;
     expect(container).toMatchObject({ startupProbe: {}, livenessProbe: {}, readinessProbe: {} });
     expect(pods.template.metadata.labels).toMatchObject(pods.selector?.matchLabels ?? { missing: "selector" });
+  }
+});
+
+test("no process starts with a placeholder of an example", async () => {
+  const { objects } = await readManifests();
+  const { stringData } = z.object({ stringData: labels }).parse(objects.find(({ kind }) => kind === "Secret"));
+  const shippers = await Promise.all(
+    ["vector-http.yaml", "fluent-bit-http.yaml"].map((name) => readText(`infra/shippers/${name}`)),
+  );
+  const keys = shippers.map((text) => /_token: (\S+)/.exec(text)?.[1] ?? "");
+  const broker = /#HPFEEDS_URL=(\S+)/.exec(await readText("infra/docker/env.example"))?.[1] ?? "";
+  const placeholders = [
+    ...Object.entries(stringData).map(([name, value]) => [name.replace("_READER_", "_"), value] as const),
+    ...keys.map((key) => ["SENSOR_KEYS", `${"a".repeat(16)},${key}`] as const),
+    ["HPFEEDS_URL", broker] as const,
+  ];
+  for (const [name, value] of placeholders) {
+    const start = () => readSettings({ [name]: value, HPFEEDS_CHANNELS: name === "HPFEEDS_URL" ? "a" : undefined });
+    expect(start, `${name}=${value}`).toThrow(`${name}: is still the placeholder of an example`);
   }
 });
 

@@ -8,8 +8,14 @@ export function formatCsvFields(fields: readonly string[]): string {
   return fields.map(formatCsvField).join(",");
 }
 
-/** Spreadsheets run a text that begins like a formula, so an apostrophe is put before it. */
+/**
+ * Where a cell may begin that a spreadsheet would run as a formula: some read a file with another separator than the
+ * comma, and then a field of ours is several cells.
+ */
+const FORMULA = /(^|[,;\t\r\n])([\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+
+/** An apostrophe before a formula makes it a text. */
 function formatCsvField(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = text.replace(FORMULA, "$1$2'");
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

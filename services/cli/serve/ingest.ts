@@ -8,6 +8,7 @@ import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
 import { type Caches, logRefreshes } from "./caches.ts";
 import type { Clients } from "./clients.ts";
+import { startForgetting } from "./forget-deleted.ts";
 import { renewRollups } from "./renew-rollups.ts";
 import { openDisk } from "./reports/disk.ts";
 import { startSensorReport } from "./reports/sensor-report.ts";
@@ -27,6 +28,7 @@ export async function openIngest(
     closeStack.add(startBenignUpdate({ client: clients.inserts, metrics, log, now: Date.now }).stop);
   }
   renewRollups(context);
+  closeStack.add(startForgetting(clients.inserts, context).stop);
   const { rows, stop } = await openRows({ settings, log }, clients.inserts, catalogue, { metrics });
   closeStack.add(stop);
   const clock = await openStoreClock(clients.polling, logRefreshes("clock", log));

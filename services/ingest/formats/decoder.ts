@@ -71,9 +71,10 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
   const decodeText = (bytes: Buffer, text: string, envelope: Envelope | undefined): readonly FileRecord[] => {
     const isOfOnly = only?.text !== undefined && only.json === undefined;
     if (!isOfOnly && !lines.recognizes(text) && mayHoldJson(text)) {
-      const decoded = decodeWrapped(findWrapped(text, envelope, isRecord), bytes);
+      const wrapped = findWrapped(text, envelope, isRecord, options.visits);
+      const decoded = decodeWrapped(wrapped, bytes);
       if (decoded !== undefined) return decoded;
-      const other = only && explainWrapped(only, text);
+      const other = only && explainWrapped(only, wrapped);
       if (other !== undefined) return [reject(bytes, "unknown-format", other)];
     }
     const decoded = decodeLine(bytes, text, lines, envelope);
@@ -85,14 +86,16 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
   /** An object that no format recognises as it stands. */
   const decodeUnrecognized = (bytes: Buffer, value: Fields, envelope: Envelope | undefined): readonly FileRecord[] => {
     const isOther = only && LOG_FORMATS.includes(only) && LOG_FORMATS.some(({ json }) => json?.recognizes(value));
-    const wrapped: Wrapped = isOther ? { records: [] } : findWrapped(value, envelope, isRecord);
+    const wrapped: Wrapped = isOther
+      ? { records: [], visited: [] }
+      : findWrapped(value, envelope, isRecord, options.visits);
     const inner = decodeWrapped(wrapped, bytes);
     if (inner !== undefined) return inner;
     // A field map reads what it names of any object.
     const isOfMap = only !== undefined && !LOG_FORMATS.includes(only);
     if (value.MESSAGE === null && !isOfMap) return [reject(bytes, "unknown-format", LEFT_OUT)];
     if (only !== undefined) {
-      const other = explainOtherFormat(only, value) ?? explainWrapped(only, value);
+      const other = explainOtherFormat(only, value) ?? explainWrapped(only, wrapped);
       if (other !== undefined) return [reject(bytes, "unknown-format", other)];
       const decoded = only.json && decodeFields(bytes, value, only, envelope);
       // A field map reads every record: what it ignores or rejects, its conditions or an own address say.
@@ -188,16 +191,17 @@ const toBytes = (value: unknown) => Buffer.from(typeof value === "string" ? valu
 const mayHoldJson = (text: string) => text.includes("{") || text.startsWith('"') || text.includes("=%7B");
 
 /** The detail for the sender of a wrapper that holds a record of another format than the one named. */
-function explainWrapped(named: LogFormat, outer: Fields | string): string | undefined {
+function explainWrapped(named: LogFormat, { visited }: Wrapped): string | undefined {
   if (!LOG_FORMATS.includes(named)) return undefined;
-  const formatOf = (value: Fields | string) =>
-    typeof value === "string"
-      ? LOG_FORMATS.find(({ text }) => text?.recognizes(value))
-      : LOG_FORMATS.find(({ json }) => json?.recognizes(value));
-  const [found] = findWrapped(outer, undefined, (value) => formatOf(value) !== undefined).records;
-  const inner = found?.value;
-  const other = typeof inner === "string" || isFields(inner) ? formatOf(inner) : undefined;
-  return other && `the record inside is in the format ${other.name}, not in ${named.name}: name that format, or auto`;
+  for (const value of visited) {
+    const other = LOG_FORMATS.find(({ text, json }) =>
+      typeof value === "string" ? text?.recognizes(value) : json?.recognizes(value),
+    );
+    if (other !== undefined) {
+      return `the record inside is in the format ${other.name}, not in ${named.name}: name that format, or auto`;
+    }
+  }
+  return undefined;
 }
 
 function explainUnknown({ name, json }: LogFormat): string {

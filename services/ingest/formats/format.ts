@@ -3,6 +3,7 @@ import type { SeenFlow } from "@noisefloor/domain/sensors/own-address.ts";
 import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
 import type { Fields } from "./fields.ts";
 import type { Envelope } from "./wrapped/envelope.ts";
+import type { VisitBudget } from "./wrapped/find-records.ts";
 
 /** What the formats have to know about where the records come from. */
 export type DecodeOptions = {
@@ -25,6 +26,8 @@ export type DecodeOptions = {
   readonly timeZoneOf?: ((sensor: string, format: string, writesUtc?: true) => TimeZone | undefined) | undefined;
   /** See `TimeOptions`. */
   readonly latestTime?: number | undefined;
+  /** What a request may still spend on wrappers; left out, as much as each record may. */
+  readonly visits?: VisitBudget | undefined;
   /** Called for each flow of a passive monitor that becomes an observation. */
   readonly onFlow?: ((flow: SeenFlow) => void) | undefined;
 };

@@ -1,5 +1,7 @@
+import { forgetDeleted } from "@noisefloor/clickhouse/feeds/forget-deleted.ts";
 import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { failOnHeaderFaults } from "../../support/oracle/answer-headers.ts";
 import { startFeedProcess } from "../../support/worlds/feed-process.ts";
@@ -297,4 +299,33 @@ test("a search by the query of a feed finds what the feed lists, and what its gu
     ]);
   }
   expect((await ask("/v3/feeds/persistent.txt")).body).toBe("45.3.0.1\n45.3.0.3\n");
+});
+
+test("what was deleted is forgotten long after, and never comes back by that", async () => {
+  const rowsOf = async (table: string) => {
+    const answer = await world.client.query({ query: `SELECT count() AS rows FROM ${table}`, format: "JSONEachRow" });
+    return z.array(z.object({ rows: z.int() })).parse(await answer.json())[0]?.rows;
+  };
+  await put("ended", { query: "tags:mirai" });
+  const { token, id } = (
+    await ask("/v3/feeds/ended/tokens", { key }, { method: "POST", payload: { label: "" } })
+  ).json();
+  for (const network of ["45.0.5.0/24", "45.0.6.0/24"]) {
+    const guard = (await ask("/v3/guard", { key }, { method: "POST", payload: { network } })).json();
+    expect((await ask(`/v3/guard/${guard.id}`, { key }, { method: "DELETE" })).status).toBe(204);
+  }
+  expect((await ask("/v3/feeds/ended", { key }, { method: "DELETE" })).status).toBe(204);
+  const { feeds } = (await ask("/v3/feeds")).json();
+  const later = (days: number) => forgetDeleted(world.client, Math.max(now, Date.now()) + days * 24 * 60 * 60_000);
+  expect(await later(30)).toBe(0);
+  expect(await later(91)).toBeGreaterThan(0);
+  expect(await later(91)).toBe(0);
+  // The newest change of a workspace stays, whatever it was.
+  expect(await rowsOf("guard_networks WHERE is_deleted")).toBe(1);
+  expect(await rowsOf("feeds WHERE is_deleted")).toBe(0);
+  expect(await rowsOf(`feed_tokens WHERE key_id = '${id}' AND is_revoked`)).toBeGreaterThan(0);
+  await later(401);
+  expect(await rowsOf(`feed_tokens WHERE key_id = '${id}'`)).toBe(0);
+  expect((await ask("/v3/feeds")).json().feeds).toEqual(feeds);
+  expect((await ask("/v3/feeds/ended.txt", { key: token })).status).toBe(401);
 });

@@ -61,12 +61,19 @@ export type Wrapped = {
   readonly line?: WrappedRecord | undefined;
   /** Why a text in it could not be read as JSON. */
   readonly rejection?: Rejection | undefined;
+  /** Everything in the wrapper that was looked at, so that it is parsed once for all questions. */
+  readonly visited: readonly (Fields | string)[];
 };
+
+/** How many objects and texts may still be looked at, of all wrappers of a sender's request together. */
+export type VisitBudget = { left: number };
 
 type Search = {
   readonly isRecord: (value: Fields | string) => boolean;
   /** What may still be parsed, for all texts together. */
   valuesLeft: number;
+  readonly visits: VisitBudget | undefined;
+  readonly visited: (Fields | string)[];
   line?: WrappedRecord;
   rejection?: Rejection;
 };
@@ -86,11 +93,25 @@ export function findWrapped(
   outer: Fields | string,
   envelope: Envelope | undefined,
   isRecord: (value: Fields | string) => boolean,
+  visits?: VisitBudget,
 ): Wrapped {
-  const search: Search = { isRecord, valuesLeft: MAX_JSON_VALUES };
+  const search: Search = { isRecord, valuesLeft: MAX_JSON_VALUES, visits, visited: [] };
   const root = { value: outer, envelope: envelope ?? {}, level: 0, isCarried: true };
   const records = find(typeof outer === "string" ? [root] : childrenOf(outer, root), MAX_VISITS, search) ?? [];
-  return { records, line: search.line, rejection: search.rejection };
+  return { records, line: search.line, rejection: search.rejection, visited: search.visited };
+}
+
+const EXHAUSTED: Rejection = {
+  reason: "oversize",
+  detail:
+    "the request has too many wrappers in each other: name the format, or send the records as the sensor wrote them",
+};
+
+/** Whether one more object or text may be looked at. */
+function mayVisit(value: Fields | string, { visits, visited }: Search): boolean {
+  if (visits !== undefined && visits.left-- <= 0) return false;
+  visited.push(value);
+  return true;
 }
 
 /** Breadth first. */
@@ -103,6 +124,9 @@ function find(roots: readonly Node[], maxVisits: number, search: Search): readon
     if (Array.isArray(value)) {
       const records = findInList(value, node, search);
       if (records !== undefined) return records;
+    } else if ((typeof value === "string" || isFields(value)) && !mayVisit(value, search)) {
+      search.rejection = EXHAUSTED;
+      return undefined;
     } else if (typeof value === "string") {
       if (search.isRecord(value)) return [{ value, envelope }];
       const read = readText(value, node, search);
@@ -121,13 +145,15 @@ function findInList(list: readonly unknown[], { envelope, level }: Node, search:
   if (level >= MAX_LEVELS) return undefined;
   const findIn = (value: unknown) =>
     find([{ value, envelope, level: level + 1, isCarried: false }], MAX_ELEMENT_VISITS, search);
-  if (!list.slice(0, PROBED_ELEMENTS).some((element) => findIn(element) !== undefined)) return undefined;
+  const probed = list.slice(0, PROBED_ELEMENTS).map(findIn);
+  if (probed.every((records) => records === undefined)) return undefined;
   if (list.length > MAX_ELEMENTS) {
     const detail = `the record holds ${list.length} records, at most ${MAX_ELEMENTS} are accepted`;
     search.rejection = { reason: "too-many-observations", detail };
     return undefined;
   }
-  return list.flatMap((value) => findIn(value) ?? [{ value, envelope }]);
+  const others = list.slice(PROBED_ELEMENTS).map(findIn);
+  return [...probed, ...others].flatMap((records, index) => records ?? [{ value: list[index], envelope }]);
 }
 
 /** What may be or hold a record in an object. */

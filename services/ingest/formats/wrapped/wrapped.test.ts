@@ -6,6 +6,7 @@ import { findFormats } from "../all.ts";
 import { openDecoder } from "../decoder.ts";
 import { fieldMapFormat } from "../field-maps/format.ts";
 import { fieldMapShape } from "../field-maps/schema.ts";
+import type { LogFormat } from "../format.ts";
 
 type Json = Record<string, unknown>;
 const RECORDS = [...HONEYPOT_RECORDS, ...MONITOR_RECORDS];
@@ -243,4 +244,34 @@ test.each(["auto", "cowrie"])("a message that journalctl left out is named in th
   };
   const [record] = await readContent(text(entry), format);
   expect(record?.rejection).toMatchObject({ reason: "unknown-format", detail: expect.stringContaining("--all") });
+});
+
+test("what is in a wrapper is looked at once, however its lists are nested", () => {
+  const seen = new Map<string, number>();
+  const counting: LogFormat = {
+    ...{ name: "counting", description: "" },
+    json: {
+      signs: "",
+      recognizes: ({ name }) => {
+        if (typeof name === "string") seen.set(name, (seen.get(name) ?? 0) + 1);
+        return false;
+      },
+      decode: () => ({ ignored: "header" }),
+    },
+  };
+  let nested: unknown = { name: "innermost" };
+  for (let level = 0; level < 4; level++) nested = { name: `level ${level}`, events: [nested] };
+  openDecoder([counting, { name: "another", description: "" }], PLAIN)(Buffer.from(text(nested)));
+  expect(seen.size).toBeGreaterThan(1);
+  expect(Math.max(...seen.values())).toBeLessThanOrEqual(2);
+});
+
+test("the wrappers of a request are opened until it has taken its share of time; its other records are read", () => {
+  const record = { eventid: "cowrie.session.connect", src_ip: "45.83.64.1", session: "s" };
+  const decode = openDecoder(findFormats("auto") ?? [], { ...PLAIN, visits: { left: 4 } });
+  const read = (value: unknown) => decode(Buffer.from(text(value)))[0];
+  expect(read({ message: text(record) })).toHaveProperty("value");
+  expect(read({ event: { log: { message: { unknown: true } } } })).toMatchObject({ rejection: { reason: "oversize" } });
+  expect(read({ message: text(record) })).toMatchObject({ rejection: { reason: "oversize" } });
+  expect(read(record)).toHaveProperty("value");
 });

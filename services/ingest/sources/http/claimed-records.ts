@@ -3,8 +3,12 @@ import { observationsFormat } from "../../formats/observations.ts";
 import { type Part, type ReadOptions, type RequestRecords, readRecords } from "./records.ts";
 import { type ClaimedRequest, originOf, type RequestIdentity } from "./requests.ts";
 
+/** Reads when it is the sender's turn: to decode takes a whole thread. */
+export type InTurn = <T>(read: () => Promise<T>) => Promise<T>;
+
 type ClaimOptions = Omit<ReadOptions, "origin"> & {
   readonly claim: (identity: RequestIdentity) => Promise<ClaimedRequest>;
+  readonly inTurn: InTurn;
 };
 
 /**
@@ -14,7 +18,7 @@ type ClaimOptions = Omit<ReadOptions, "origin"> & {
 export async function readClaimed(
   parts: readonly Part[],
   identity: RequestIdentity,
-  { claim, ...options }: ClaimOptions,
+  { claim, inTurn, ...options }: ClaimOptions,
 ): Promise<RequestRecords & { readonly claimed: ClaimedRequest | undefined }> {
   let claimed = mayLackIds(parts, options.formats) ? await claim(identity) : undefined;
   const startedAt = claimed?.beganAt ?? options.decode.now();
@@ -27,7 +31,9 @@ export async function readClaimed(
     },
   });
   const read = (time: number) =>
-    readRecords(parts, { ...options, origin: claimed?.origin ?? originOf(identity), decode: decodeAt(time) });
+    inTurn(() =>
+      readRecords(parts, { ...options, origin: claimed?.origin ?? originOf(identity), decode: decodeAt(time) }),
+    );
   const records = await read(startedAt);
   if (!lacksTimes) return { ...records, claimed };
   claimed ??= await claim(identity);

@@ -19,6 +19,9 @@ const RECORD_BYTES = 500;
 /** What an empty object takes in memory and in the array that holds it: a record may hold one in every third byte. */
 const CONTAINER_BYTES = 64;
 
+/** Objects and texts inside of wrappers that are looked at for a request: a few for each record that it may have. */
+const MAX_VISITS = 5 * MAX_RECORDS;
+
 export const BUSY = "The intake is busy: send the request again in a few seconds";
 
 /** A record of a request. */
@@ -44,6 +47,8 @@ export type ReadOptions = {
   /** What the records may be. */
   readonly formats: readonly LogFormat[];
   readonly decode: DecodeOptions;
+  /** Aborts when nobody waits for the answer. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** Splits a body into the bytes of its records. @throws HttpError 400 or 413. */
@@ -77,7 +82,7 @@ export async function readRecords(parts: readonly Part[], options: ReadOptions):
   const isOurs = formats.length === 1 && only === observationsFormat;
   // A key for one sensor says whose records these are, whatever name the log gives its sensor.
   const sensorId = sender.sensorId ?? options.decode.sensorId;
-  const decode = openDecoder(formats, { ...options.decode, sensorId });
+  const decode = openDecoder(formats, { ...options.decode, sensorId, visits: { left: MAX_VISITS } });
   const pace = createRecordPace();
   let read = 0;
   const common = () => {
@@ -88,6 +93,7 @@ export async function readRecords(parts: readonly Part[], options: ReadOptions):
   for (const { bytes, envelope } of parts) {
     const pause = pace(bytes.length);
     if (pause !== undefined) await pause;
+    options.signal?.throwIfAborted();
     reserve(reservation, Math.min(countBrackets(bytes), MAX_JSON_VALUES) * CONTAINER_BYTES);
     if (isOurs) {
       records.push({ bytes, ...common() });

@@ -15,7 +15,7 @@ import { tpot } from "../../formats/sensors/tpot.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";
-import { readClaimed } from "./claimed-records.ts";
+import { type InTurn, readClaimed } from "./claimed-records.ts";
 import { requestDeadLetter } from "./dead-letters.ts";
 import {
   FORMAT,
@@ -35,6 +35,7 @@ import { idempotencyKeyOf, identify, type RequestIdentity, type Requests } from 
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 import { readSplunkEvents } from "./splunk-events.ts";
 import { registerSplunkHealth } from "./splunk-health.ts";
+import { takeTurns } from "./take-turns.ts";
 
 /**
  * How long storing may take. Longer than a query: after a timeout a client sends the whole request again.
@@ -112,6 +113,7 @@ function registerRoutes(
   senderOf: (request: FastifyRequest) => Promise<Sender>,
   options: HttpIntakeOptions,
 ): void {
+  const turns = takeTurns();
   const routeOptions = { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } };
   const ingest = async (
     request: FastifyRequest,
@@ -137,7 +139,8 @@ function registerRoutes(
       };
       const identity = await identify(sender, request.body, idempotencyKeyOf(request));
       const decode = { ...options.decode, now: options.now, sensorId };
-      const common = { sender, reservation: request.reservation, formats, decode };
+      const inTurn: InTurn = (read) => turns(budgetShareOf(request), signal, read);
+      const common = { sender, reservation: request.reservation, formats, decode, signal, inTurn };
       const { claimed, ...records } = await readClaimed(parts, identity, { ...common, claim });
       const result = await ingestRequest(records, sender, signal, options).catch(toUnavailable);
       await claimed?.answer();
