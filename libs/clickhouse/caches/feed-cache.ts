@@ -6,7 +6,7 @@ import { defineQuery, runForOne } from "../client/query.ts";
 import { readStoreIdentity } from "../client/store-identity.ts";
 import { readFeeds } from "../feeds/definitions.ts";
 import { type GuardNetwork, NO_WORKSPACE, readGuardNetworks } from "../feeds/guard-networks.ts";
-import { type FeedToken, readFeedTokens } from "../feeds/tokens.ts";
+import { type FeedToken, readFeedTokens, readTokensOfDeletedFeeds } from "../feeds/tokens.ts";
 import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** The feeds that users made, their tokens and what they guard, kept in memory: a reader's token costs no query. */
@@ -16,6 +16,8 @@ export type FeedCache = {
   feedById(id: string): FeedDefinition | undefined;
   /** The token with this text; undefined when it is not known or was revoked. */
   token(text: string): FeedToken | undefined;
+  /** Whether a text is the token of a feed that was deleted in the last 30 days. */
+  isOfDeletedFeed(text: string): boolean;
   tokensOf(feedId: string): readonly FeedToken[];
   /** The networks that a workspace guards, and when what it or all workspaces guard changed last (ms since 1970 UTC). */
   guardOf(workspaceId: string): Guard;
@@ -51,16 +53,18 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
   const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
     () => readFeedsVersion(client),
     async () => {
-      const [version, feeds, tokens, guards] = await Promise.all([
+      const [version, feeds, tokens, deleted, guards] = await Promise.all([
         readFeedsVersion(client),
         readFeeds(client),
         readFeedTokens(client),
+        readTokensOfDeletedFeeds(client),
         readGuardNetworks(client),
       ]);
       return {
         feeds,
         byId: new Map(feeds.map((feed) => [feed.id, feed])),
         tokens: new Map(tokens.map((token) => [token.sha256, token])),
+        ofDeletedFeeds: new Set(deleted.map(({ sha256 }) => sha256)),
         guards: guardsByWorkspace(guards),
         isEmpty: version === NO_ROWS,
       };
@@ -75,6 +79,7 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
     feeds: () => current().feeds,
     feedById: (id) => current().byId.get(id),
     token: (text) => current().tokens.get(hashKey(text)),
+    isOfDeletedFeed: (text) => current().ofDeletedFeeds.has(hashKey(text)),
     tokensOf: (feedId) => [...current().tokens.values()].filter((token) => token.feedId === feedId),
     guardOf(workspaceId) {
       const { guards } = current();

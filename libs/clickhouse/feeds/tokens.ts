@@ -27,6 +27,18 @@ const validTokens = defineQuery({
 /** The tokens of all feeds, without the revoked ones. */
 export const readFeedTokens = (client: ClickHouseClient): Promise<FeedToken[]> => run(client, validTokens, {});
 
+const deletedTokens = defineQuery({
+  name: "tokens-of-deleted-feeds",
+  sql: `SELECT key_sha256 AS sha256 FROM feed_tokens FINAL
+    WHERE is_revoked AND updated_at > now() - toIntervalDay(30)
+      AND feed_id IN (SELECT feed_id FROM feeds FINAL WHERE is_deleted)`,
+  params: z.object({}),
+  row: z.object({ sha256: z.string() }),
+});
+
+/** The SHA-256 of the tokens of feeds that were deleted in the last 30 days. */
+export const readTokensOfDeletedFeeds = (client: ClickHouseClient) => run(client, deletedTokens, {});
+
 /** Adds tokens, or replaces those with the same ids. */
 export async function writeFeedTokens(
   client: ClickHouseClient,

@@ -2,7 +2,7 @@ import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { registerQuery } from "@noisefloor/query/app.ts";
-import { openFeeds } from "@noisefloor/query/feeds/feeds.ts";
+import { type FeedHealth, type Feeds, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -27,6 +27,23 @@ function logFeedRefreshes(log: Logger) {
       log.warn({ err: error, feed: name }, "refresh of a feed failed; its readers get the last list");
     }
   };
+}
+
+function addFeedMetrics({ gaugeOf }: ServiceContext["metrics"], feeds: Pick<Feeds, "health">): void {
+  const add = (name: `noisefloor_feed_${string}`, help: string, read: (health: FeedHealth) => number) =>
+    gaugeOf(name, help, ["workspace", "feed"], () =>
+      feeds.health().map((health) => [[health.feed.workspaceId, health.feed.name], read(health)] as const),
+    );
+  add("noisefloor_feed_age_seconds", "Seconds since a feed was refreshed last", ({ refreshedAt }) =>
+    Math.max(0, (Date.now() - refreshedAt) / 1_000),
+  );
+  add("noisefloor_feed_addresses", "Addresses that a feed lists", ({ count }) => count);
+  add("noisefloor_feed_refresh_failures", "Refreshes of a feed that failed in a row", ({ failures }) => failures);
+  add(
+    "noisefloor_feed_fell_from",
+    "Addresses that a feed listed before it lost half of them, or all, at one refresh in the last day; 0 when it did not",
+    ({ fellFrom }) => fellFrom,
+  );
 }
 
 /** Registers the query interface, when the process has that role. */
@@ -77,6 +94,7 @@ export async function openQuery(
     "The most addresses that the guard holds back of a feed although they attacked",
     feeds.mostAttackersHeldBack,
   );
+  addFeedMetrics(metrics, feeds);
   registerQuery(app, {
     read,
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),

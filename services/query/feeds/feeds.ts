@@ -5,7 +5,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { NO_WORKSPACE } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import type { Plans } from "@noisefloor/domain/access/plan.ts";
-import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { type FeedDefinition, feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import { callerWithLimits } from "../auth.ts";
@@ -57,9 +57,23 @@ export type Feeds = {
   refresh(feed: Feed): Promise<FeedState>;
   /** The addresses that a feed would list now if they were not guarded, in ascending order, with the reason of each. */
   readGuarded(feed: Feed, signal: AbortSignal): Promise<readonly GuardedAddress[]>;
+  /** How the feeds that users made, and that this process refreshes, are. */
+  health(): readonly FeedHealth[];
   /** Of the feeds that this process refreshed, the most addresses that a guard held back although they attacked. */
   mostAttackersHeldBack(): number;
   stop(): Promise<void>;
+};
+
+export type FeedHealth = {
+  readonly feed: FeedDefinition;
+  /** Milliseconds since 1970 UTC; when it was defined, before its first refresh. */
+  readonly refreshedAt: number;
+  /** How many addresses it lists. */
+  readonly count: number;
+  /** Refreshes that failed in a row. */
+  readonly failures: number;
+  /** How many it listed before it lost half of them at one refresh; 0 when it did not. */
+  readonly fellFrom: number;
 };
 
 /** The feeds of a process, and where their definitions are read and written. */
@@ -100,6 +114,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
   const looked = new Map<string, Looked>();
 
   const attackers = new Map<string, number>();
+  const healths = new Map<string, Omit<FeedHealth, "feed">>();
 
   const guardOf = (workspaceId: string) =>
     createGuard({
@@ -134,10 +149,14 @@ export function openFeeds(options: FeedsOptions): Feeds {
         attackers.set(feed.id, guarded.filter(({ hasAttacked }) => hasAttacked).length);
       const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs, onGuarded }, signal);
       note(state.head.tookMs, RESTS.afterSuccess);
+      const { refreshedAt, count } = state.head;
+      healths.set(feed.id, { refreshedAt, count, failures: 0, fellFrom: state.fall?.from ?? 0 });
       onRefresh(feed, undefined);
       return state;
     } catch (error) {
       note(performance.now() - begin, RESTS.afterFailure);
+      const known = healths.get(feed.id) ?? { refreshedAt: feed.updatedAt, count: 0, failures: 0, fellFrom: 0 };
+      healths.set(feed.id, { ...known, failures: known.failures + 1 });
       onRefresh(feed, error);
       throw error;
     }
@@ -239,6 +258,11 @@ export function openFeeds(options: FeedsOptions): Feeds {
       const { guarded } = await searchFeed(feed, owner, options, signal);
       return guarded.toSorted((one, other) => one.address - other.address);
     },
+    health: () =>
+      cache.feeds().flatMap((feed) => {
+        const health = feed.isEnabled ? healths.get(feed.id) : undefined;
+        return health === undefined ? [] : [{ feed, ...health }];
+      }),
     mostAttackersHeldBack() {
       for (const id of attackers.keys()) if (!cache.feedById(id) && !read.has(id)) attackers.delete(id);
       return Math.max(0, ...attackers.values());

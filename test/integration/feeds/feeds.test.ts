@@ -66,6 +66,38 @@ test("a feed is created, listed, read, replaced and deleted", async () => {
   expect((await ask("/v3/feeds/bots.txt")).json()).toEqual({ message: "Feed not found" });
 });
 
+test("a feed whose query can match nothing is made, and says so as validate does", async () => {
+  const query = "tags:Mirrai last_seen:7d";
+  const made = await put("typo", { query });
+  expect(made.status).toBe(201);
+  const validated = await ask("/v3/gnql/validate", { key }, { method: "POST", payload: { query } });
+  expect(made.json().warnings).toEqual(validated.json().warnings);
+  expect(made.json().warnings).not.toEqual([]);
+  expect((await put("typo", { query: "tags:mirai" })).json()).not.toHaveProperty("warnings");
+});
+
+test("a deleted feed is gone for its tokens in every protocol, until a feed of its name is made", async () => {
+  await put("ended", { query: "tags:mirai" });
+  const { token } = (
+    await ask("/v3/feeds/ended/tokens", { key }, { method: "POST", payload: { label: "edge" } })
+  ).json();
+  const urls = ["/v3/feeds/ended", "/v3/feeds/ended.txt", "/v3/feeds/ended.json", "/v3/feeds/ended/misp/manifest.json"];
+  const all = async () => {
+    const bouncer = await ask("/v1/decisions/stream?startup=true", { "x-api-key": token });
+    const platform = await ask("/taxii2/root/collections/", { key: token });
+    const lists = await Promise.all(urls.map((url) => ask(url, { key: token })));
+    return [bouncer, platform, ...lists];
+  };
+  expect((await all()).map(({ status }) => status)).toEqual(Array(6).fill(200));
+  expect((await ask("/v3/feeds/ended", { key }, { method: "DELETE" })).status).toBe(204);
+  for (const { status, json } of await all()) {
+    expect({ status, body: json() }).toMatchObject({ status: 410, body: { message: "This feed was deleted" } });
+  }
+  expect((await ask("/v3/feeds/ended.txt", { key: "nff_none" })).status).toBe(401);
+  await put("ended", { query: "tags:mirai" });
+  expect((await ask("/v3/feeds/ended.txt", { key: token })).status).toBe(401);
+});
+
 test("forms say the same addresses, with what is known of each", async () => {
   await put("forms", { query: "tags:mirai" });
   const item = {

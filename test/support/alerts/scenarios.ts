@@ -83,12 +83,15 @@ const sensor = (name: string, value: number) => all(() => [{ name, labels: { ins
 export function wellAtFirst(at: number): readonly Sample[] {
   const of = { job: "noisefloor", instance: "intake-1" };
   const sensor = { ...of, sensor: "tap", source: "http", key: "" };
+  const feed = { job: "noisefloor", ...QUERY, workspace: "acme", feed: "edge" };
   return [
     { name: "noisefloor_sensor_silent", labels: sensor, value: 0 },
     { name: "noisefloor_sensor_rejected_ratio", labels: sensor, value: 0.01 },
     { name: "noisefloor_tls_certificate_expiry_timestamp_seconds", labels: of, value: at + 60 * 86_400 },
     { name: "noisefloor_backup_timestamp_seconds", labels: of, value: at - 80_000 },
     { name: "noisefloor_clock_skew_seconds", labels: of, value: -0.2 },
+    { name: "noisefloor_feed_age_seconds", labels: feed, value: 40 },
+    { name: "noisefloor_feed_fell_from", labels: feed, value: 0 },
     { name: "noisefloor_benign_updates_total", labels: { ...of, outcome: "failed" }, value: 0 },
   ];
 }
@@ -218,6 +221,16 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
         value: 1 + minute,
       })),
     ["NoisefloorSlow"],
+  ],
+  [
+    "a feed is not refreshed",
+    all((minute) => [{ name: "noisefloor_feed_age_seconds", value: 60 * minute }]),
+    ["NoisefloorFeedOld"],
+  ],
+  [
+    "a feed lost half of its addresses at once",
+    all(() => [{ name: "noisefloor_feed_fell_from", value: 1_000 }]),
+    ["NoisefloorFeedFell"],
   ],
   ["Redis is down", all(() => [{ name: "noisefloor_lookup_counter_up", value: 0 }]), ["NoisefloorLookupCounterDown"]],
   [

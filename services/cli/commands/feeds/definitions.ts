@@ -30,6 +30,7 @@ const feedSchema = z.looseObject({
   refreshed_at: z.string(),
 });
 type Feed = z.output<typeof feedSchema>;
+const savedSchema = feedSchema.extend({ warnings: z.array(z.string()).default([]) });
 
 const FEEDS_PATH = "/v3/feeds";
 /** From the root on. @param name of a feed. */
@@ -84,14 +85,15 @@ export async function runFeedsPut(
   const client = await queryClient(options, context);
   // Undefined members are left out: the service has defaults for them.
   const body = { query, days, description, limit, ttl_hours: ttlHours, guard, enabled: !disabled };
-  const feed = await client.ask({ method: "PUT", path: feedPath(name), body, query }, feedSchema);
+  const feed = await client.ask({ method: "PUT", path: feedPath(name), body, query }, savedSchema);
+  for (const warning of feed.warnings) context.log.warn(printable(warning));
   printFeed(feed, client.url, options, context);
 }
 
 /** `noisefloor feeds delete`. */
 export async function runFeedsDelete(name: string, options: DeleteOptions, context: CommandContext): Promise<void> {
   const client = await queryClient(options, context);
-  await confirm(`this deletes the feed ${printable(name)}, and its readers get a 404`, options, context);
+  await confirm(`this deletes the feed ${printable(name)}, and its readers get a 410`, options, context);
   await client.ask({ method: "DELETE", path: feedPath(name) }, z.unknown());
   context.print(options.json ? JSON.stringify({ deleted: name }) : `deleted the feed ${printable(name)}`);
 }

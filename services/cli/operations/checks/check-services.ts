@@ -148,6 +148,41 @@ export function checkGuard(facts: Facts): Finding[] {
   return [warning("guard", text, 'see "noisefloor feeds guard attackers", and tell their owners')];
 }
 
+/** Max age of a feed, in seconds: a list that takes long to refresh rests for five minutes. */
+const MAX_FEED_AGE = 600;
+
+/** Feeds that are old, whose refresh fails, or that lost half of their addresses at once. */
+export function checkFeeds(facts: Facts): Finding[] {
+  const of = (name: string, isBad: (value: number) => boolean, textOf: (value: number) => string) =>
+    samplesOf(facts, name)
+      .filter(({ value }) => isBad(value))
+      .map(({ labels, value }) => `${labels.feed} of ${labels.workspace} (${textOf(value)})`);
+  const old = of(
+    "noisefloor_feed_age_seconds",
+    (age) => age > MAX_FEED_AGE,
+    (age) => `${Math.round(age / 60)} minutes`,
+  );
+  const failing = of(
+    "noisefloor_feed_refresh_failures",
+    (failures) => failures > 1,
+    (failures) => `${failures} failures`,
+  );
+  const fallen = of(
+    "noisefloor_feed_fell_from",
+    (from) => from > 0,
+    (from) => `from ${from}`,
+  );
+  return [
+    ...(old.length === 0 ? [] : [failure("feeds", `not refreshed: ${old.join(", ")}`, FAILING_REMEDY)]),
+    ...(failing.length === 0 ? [] : [warning("feeds", `refresh fails: ${failing.join(", ")}`, FAILING_REMEDY)]),
+    ...(fallen.length === 0
+      ? []
+      : [warning("feeds", `lost half of their addresses: ${fallen.join(", ")}`, FALL_REMEDY)]),
+  ];
+}
+const FAILING_REMEDY = 'the log says why, in "refresh of a feed failed"; readers get the last list meanwhile';
+const FALL_REMEDY = 'see "noisefloor feeds history NAME", and whether the sensors still send';
+
 /** When observations were stored last, by whichever way they came, in milliseconds since 1970 UTC. */
 export function lastInsertOf(facts: Facts): number | undefined {
   const times = samplesOf(facts, "noisefloor_last_insert_timestamp_seconds").map(({ value }) => value * 1_000);

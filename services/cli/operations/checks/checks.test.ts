@@ -92,6 +92,11 @@ const withKafka = (kafka: Facts["kafka"]) =>
   facts({ settings: readSettings({ KAFKA_BROKERS: "127.0.0.1:9092" }), kafka });
 const withGroups = (...groups: GroupState[]) => withKafka({ value: { groups, skewMs: undefined } });
 
+const withFeed = (name: string, value: number) =>
+  facts({
+    services: [{ ...SERVICE, metrics: { value: [{ name, labels: { workspace: "acme", feed: "edge" }, value }] } }],
+  });
+
 test.each<[string, Facts, RegExp]>([
   [
     "the disk is full",
@@ -189,6 +194,21 @@ test.each<[string, Facts, RegExp]>([
       ],
     }),
     /^warning guard: a feed's guard holds back 1 address that attacked/,
+  ],
+  [
+    "a feed is old",
+    withFeed("noisefloor_feed_age_seconds", 1_200),
+    /^failure feeds: not refreshed: edge of acme \(20 minutes\)/,
+  ],
+  [
+    "a feed's refresh fails again and again",
+    withFeed("noisefloor_feed_refresh_failures", 3),
+    /^warning feeds: refresh fails: edge of acme \(3 failures\)/,
+  ],
+  [
+    "a feed lost half of its addresses at once",
+    withFeed("noisefloor_feed_fell_from", 1_000),
+    /^warning feeds: lost half of their addresses: edge of acme \(from 1000\)/,
   ],
   [
     "the brokers are away",

@@ -7,6 +7,7 @@ import {
   checkBenignUpdates,
   checkCaches,
   checkCertificate,
+  checkFeeds,
   checkGuard,
   checkKafka,
   checkLoad,
@@ -49,6 +50,7 @@ export function diagnose(facts: Facts): Finding[] {
         ]),
     ...checkBenignUpdates(facts),
     ...checkGuard(facts),
+    ...checkFeeds(facts),
   ];
   return findings.map(unlessLate);
 }

@@ -18,6 +18,7 @@ import {
   NO_CHANGES,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { type Fall, fallOf } from "./fall.ts";
 import { isKept, pathBetween, readChangesSince, readListAt } from "./history.ts";
 
 /** A feed's list as its last refresh found it. */
@@ -31,6 +32,8 @@ export type FeedState = {
   readonly recent: readonly StoredChange[];
   /** When a whole list was stored last, in milliseconds since 1970 UTC. */
   readonly baseAt: number;
+  /** Whether it lost half of its addresses at one refresh, as far as this process knows. */
+  readonly fall?: Fall | undefined;
 };
 
 export type FeedLists = {
@@ -99,7 +102,8 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
 
   /** @returns undefined when the list cannot be made of what is stored. */
   const read = async (head: RefreshHead, known: FeedState | undefined): Promise<FeedState | undefined> => {
-    if (known?.head.revision === head.revision) return { ...known, head };
+    const fall = fallOf(known, head);
+    if (known?.head.revision === head.revision) return { ...known, head, fall };
     if (known !== undefined) {
       const changes = await readChanges(client, head.feedId, known.head.refreshedAt, head.refreshedAt);
       const path = pathBetween(changes, { from: (one) => one === known.head.revision, to: head.revision });
@@ -107,7 +111,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
       if (path !== undefined && last !== undefined) {
         const addresses = applyChanges(known.addresses, path);
         const recent = latest([...known.recent, ...path]);
-        return { head, revisedAt: last.refreshedAt, addresses, recent, baseAt: known.baseAt };
+        return { head, revisedAt: last.refreshedAt, addresses, recent, baseAt: known.baseAt, fall };
       }
     }
     const addresses = await readListAt(client, head.feedId, head.revision);
@@ -116,7 +120,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
       readBases(client, head.feedId),
       readFirstTime(client, head.feedId, head.revision),
     ]);
-    return { head, revisedAt, addresses, recent: [], baseAt: base?.refreshedAt ?? 0 };
+    return { head, revisedAt, addresses, recent: [], baseAt: base?.refreshedAt ?? 0, fall };
   };
   const sync = async (feedId: string) => {
     const known = states.get(feedId);

@@ -5,6 +5,7 @@ import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import type { AskedDeps } from "../../search/asked.ts";
 import type { FindGuard } from "../guard/guard.ts";
+import { fallOf } from "./fall.ts";
 import { type FeedLists, type FeedState, nextSecond } from "./lists.ts";
 import { type Feed, type GuardedAddress, searchFeed } from "./search-feed.ts";
 
@@ -84,6 +85,7 @@ export async function refreshFeed(
       ? stored.recent
       : [...(stored?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
     baseAt: isBase ? head.refreshedAt : stored.baseAt,
+    fall: fallOf(stored, head),
   };
   return lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
 }

@@ -21,13 +21,14 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
 import { admitQuery } from "../../search/admit-query.ts";
-import { compileAsked } from "../../search/asked.ts";
+import { adjustedQueryOf, compileAsked } from "../../search/asked.ts";
+import { warningsOf } from "../../search/meant-query.ts";
 import { wrongQuery } from "../../search/operations.ts";
-import { storedText } from "../../wire.ts";
+import { storedText, texts } from "../../wire.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import { isReadyMadeName } from "../ready-made.ts";
 import type { FeedRouteDeps } from "./deps.ts";
-import { managerOf, readableFeed, readerOf } from "./readers.ts";
+import { DELETED, managerOf, readableFeed, readerOf } from "./readers.ts";
 import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, feedSchema, toWireFeed, UNAUTHORIZED } from "./wire-feed.ts";
 
 const MAX_FEEDS = 100;
@@ -49,6 +50,18 @@ const definitionSchema = z
     enabled: z.boolean().optional(),
   })
   .meta({ id: "FeedDefinition" });
+
+const savedFeedSchema = feedSchema
+  .extend({
+    warnings: texts
+      .optional()
+      .describe(
+        "As of `POST /v3/gnql/validate`: what can match nothing, or hardly what was meant; left out without any.",
+      ),
+    adjusted_query: z.string().optional().describe("What is searched for, where it is not what was sent."),
+  })
+  .meta({ id: "SavedFeed" });
+const EXAMPLE_SAVED = { ...EXAMPLE_FEED, warnings: ['no tag is called "Mirrai": did you mean "Mirai"?'] };
 
 const feedsSchema = z.strictObject({ feeds: z.array(feedSchema) }).meta({ id: "Feeds" });
 
@@ -78,7 +91,11 @@ export const getFeed = defineOperation({
   pathParameters: { name: FEED_NAME },
   queryParameters: [],
   success: { status: 200, description: "The feed.", schema: feedSchema, example: EXAMPLE_FEED },
-  errorResponses: { 401: UNAUTHORIZED, 404: FEED_NOT_FOUND },
+  errorResponses: {
+    401: UNAUTHORIZED,
+    404: FEED_NOT_FOUND,
+    410: errorResponse("The token is of a feed that was deleted.", DELETED),
+  },
 });
 
 /** `PUT /v3/feeds/{name}`. */
@@ -97,9 +114,9 @@ export const putFeed = defineOperation({
     schema: definitionSchema,
     example: { query: "NOT classification:benign last_seen:1d" },
   },
-  success: { status: 200, description: "The feed was replaced.", schema: feedSchema, example: EXAMPLE_FEED },
+  success: { status: 200, description: "The feed was replaced.", schema: savedFeedSchema, example: EXAMPLE_SAVED },
   errorResponses: {
-    201: { description: "The feed was created.", schema: feedSchema, example: EXAMPLE_FEED },
+    201: { description: "The feed was created.", schema: savedFeedSchema, example: EXAMPLE_SAVED },
     400: wrongQuery,
     401: UNAUTHORIZED,
     409: errorResponse("There are as many feeds as there may be, or the feed is ready-made.", TOO_MANY),
@@ -112,7 +129,7 @@ export const deleteFeed = defineOperation({
   id: "deleteFeed",
   method: "DELETE",
   path: "/v3/feeds/{name}",
-  summary: "Deletes a feed and revokes its tokens",
+  summary: "Deletes a feed and revokes its tokens, which are answered 410 for 30 days",
   pathParameters: { name: { ...FEED_NAME, example: "ftp-bruteforce" } },
   queryParameters: [],
   success: { status: 204, description: "The feed is deleted.", ...NOTHING },
@@ -164,8 +181,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       if (!body.success) throw wrongDefinition(body.error);
       const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
       const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, enabled = true } = body.data;
-      const asked = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
-      await admitQuery(request, query, signal, (asking) => compileAsked(asked, deps, asking));
+      const search = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
+      const asked = await admitQuery(request, query, signal, (asking) => compileAsked(search, deps, asking));
       // Another process may have changed it a moment ago: so before every decision about a change.
       await cache.refresh();
       const known = feeds.find(workspaceId, name);
@@ -193,7 +210,12 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         ? await Promise.race([feeds.refresh(feed).catch(() => undefined), waited(app.deadlineMs / 2)])
         : await feeds.lists.current(feed.id);
       reply.code(known === undefined ? 201 : 200);
-      return toWireFeed(feed, state?.head);
+      const [warnings, adjusted_query] = [warningsOf(asked), adjustedQueryOf(asked)];
+      return {
+        ...toWireFeed(feed, state?.head),
+        ...(warnings.length > 0 && { warnings }),
+        ...(adjusted_query !== "" && { adjusted_query }),
+      };
     },
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, NO_FEED)) },
   );

@@ -68,6 +68,8 @@ export const getFeedList = defineOperation({
     textHeaders: {
       ETag: "A strong one: the same as long as the content is.",
       "Feed-Cursor": "Names the list, in all forms: the value of `since` in a later request.",
+      "Feed-Fell-From":
+        "How many addresses the list had before it lost half of them, or all, at one refresh, in the last day.",
       "Feed-Truncated": "`true` where more addresses match than the feed's limit: those seen last are listed.",
     },
   },
@@ -76,7 +78,7 @@ export const getFeedList = defineOperation({
     401: UNAUTHORIZED,
     403: errorResponse("The token is of another feed.", "This token reads another feed"),
     404: { ...FEED_NOT_FOUND, description: "The workspace has no such feed, or feeds have no such form." },
-    410: errorResponse("The feed is disabled, or the cursor is too old.", TOO_OLD),
+    410: errorResponse("The feed is disabled or was deleted, or the cursor is too old.", TOO_OLD),
     503: errorResponse("There is no list yet, or the store cannot be reached.", NOT_PREPARED),
   },
 });
@@ -109,6 +111,7 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const body = await bodies.get(request, { key, write, cost, maxAgeMs });
     reply.header("feed-cursor", head.cursor);
     if (head.truncated) reply.header("feed-truncated", "true");
+    if (state.fall !== undefined) reply.header("feed-fell-from", state.fall.from);
     return bodies.send(request, reply, form.contentType, body);
   });
 

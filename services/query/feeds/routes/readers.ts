@@ -16,7 +16,7 @@ export type FeedReader = {
 };
 
 export type ReaderDeps = {
-  readonly cache: Pick<FeedCache, "token">;
+  readonly cache: Pick<FeedCache, "token" | "isOfDeletedFeed">;
   readonly accessCache: Pick<AccessCache, "callerOf" | "callerOfWorkspace">;
   readonly tokenLimit: TokenLimit;
 };
@@ -30,7 +30,7 @@ export type TokenLimit = (tokenId: string, use: TokenUse) => void;
 /**
  * The reader of a request, by key or token in the header `key`, as Bearer, as password of HTTP Basic with any user, or
  * for tokens alone as `?token=`.
- * @throws HttpError 400 for a repeated parameter, 401 without a valid one, 429 for a token that is used too often.
+ * @throws HttpError 400 for a repeated parameter, 401 without a valid one, 410 for a deleted feed's, 429 for a token that is used too often.
  */
 export function readerOf(request: FastifyRequest, deps: ReaderDeps): FeedReader {
   const parameter = tokenParameter(request);
@@ -45,7 +45,12 @@ export function readerOf(request: FastifyRequest, deps: ReaderDeps): FeedReader 
   return { workspaceId: token.workspaceId, feedId: token.feedId };
 }
 
-/** The token with a text, which the request then counts for. @throws HttpError 429 when it is used too often. */
+export const DELETED = "This feed was deleted";
+
+/**
+ * The token with a text, which the request then counts for.
+ * @throws HttpError 410 for one of a deleted feed, 429 when it is used too often.
+ */
 export function readToken(
   request: FastifyRequest,
   text: string,
@@ -53,6 +58,7 @@ export function readToken(
   use: TokenUse = "list",
 ): FeedToken | undefined {
   const token = text === "" ? undefined : cache.token(text);
+  if (token === undefined && text !== "" && cache.isOfDeletedFeed(text)) throw new HttpError(410, DELETED);
   // A token is worth nothing without the workspace that made it.
   if (token === undefined || accessCache.callerOfWorkspace(token.workspaceId) === undefined) return undefined;
   tokenLimit(token.id, use);

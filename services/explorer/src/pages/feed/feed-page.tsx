@@ -2,10 +2,12 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { deleteFeed, feedOf } from "../../api/feeds.ts";
 import type { Feed } from "../../api/operations.ts";
+import { validationOf } from "../../api/questions.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useKey } from "../../key/kept-key.ts";
 import { pagePath, searchPath } from "../../routing/paths.ts";
+import { QueryWarnings } from "../../search/query-warnings.tsx";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -108,17 +110,19 @@ function Definition({ feed, onSaved }: DefinitionProps) {
   const { route } = useLocation();
   const [isSure, setIsSure] = useState(false);
   const action = useAction();
+  const { data: checked } = useAnswer(validationOf(feed.query));
   const remove = async () => {
     if ((await action.run(deleteFeed(feed.name))) !== undefined) route(pagePath("/feeds"));
   };
   return (
     <section aria-labelledby="definition">
       <h2 id="definition">Definition</h2>
+      <QueryWarnings warnings={checked?.warnings ?? []} />
       <FeedForm key={feed.updated_at} feed={feed} onSaved={onSaved} />
       <p class="actions">
         {isSure ? (
           <>
-            <span>Its readers get a 404, and its tokens are revoked.</span>
+            <span>Its readers get a 410, and its tokens are revoked.</span>
             <button type="button" disabled={action.isRunning} onClick={() => void remove()}>
               Delete {feed.name}
             </button>

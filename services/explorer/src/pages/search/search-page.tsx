@@ -6,11 +6,11 @@ import { useKey } from "../../key/kept-key.ts";
 import { pagePath, searchPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
+import { QueryWarnings } from "../../search/query-warnings.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { plural } from "../../text/format.ts";
-import { Hostile } from "../../text/hostile.tsx";
 import { Examples } from "./examples.tsx";
 import { Matches } from "./matches.tsx";
 import { QueryErrors } from "./query-errors.tsx";
@@ -95,11 +95,7 @@ function Found({ query, days, checked }: QueryProps & { readonly checked: QueryV
   const { key } = useKey();
   return (
     <>
-      {checked.warnings.map((warning) => (
-        <p key={warning} class="notice">
-          <Hostile text={warning} />
-        </p>
-      ))}
+      <QueryWarnings warnings={checked.warnings} />
       {query.includes(":") ? null : (
         <p>
           <a href={pagePath("/tags", { name: query })}>Tags with this in their names</a>
