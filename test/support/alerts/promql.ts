@@ -166,6 +166,7 @@ function aggregate(node: Node, rounds: readonly Round[], text: string): Point[] 
   }
   return [...groups.values()].map(({ labels, values }) => {
     if (operation === "max") return { labels, value: Math.max(...values) };
+    if (operation === "min") return { labels, value: Math.min(...values) };
     if (operation === "sum") return { labels, value: values.reduce((sum, value) => sum + value, 0) };
     throw new Error(`${operation} in ${text}`);
   });
