@@ -210,7 +210,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         ? await Promise.race([feeds.refresh(feed).catch(() => undefined), waited(app.deadlineMs / 2)])
         : await feeds.lists.current(feed.id);
       reply.code(known === undefined ? 201 : 200);
-      const [warnings, adjusted_query] = [warningsOf(asked), adjustedQueryOf(asked)];
+      const [warnings, adjusted_query] = [await warningsOf(asked), adjustedQueryOf(asked)];
       return {
         ...toWireFeed(feed, state?.head),
         ...(warnings.length > 0 && { warnings }),
