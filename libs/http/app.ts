@@ -170,6 +170,7 @@ const EXPOSED_HEADERS = [
   "etag",
   "search-count",
   "adjusted-query",
+  "feed-fell-from",
   "next-cursor",
   "feed-cursor",
   "feed-truncated",

@@ -9,8 +9,8 @@ export type PollingCache<T> = {
   /** Reads it again if it has changed: when it resolves, every change made before the call shows. */
   refresh(): Promise<void>;
   /**
-   * Refreshes for a caller who may know of a change that does not show yet. Resolves also when that fails or takes long;
-   * calls share refreshes, of which there are few, so that any number of callers may guess.
+   * Refreshes for a caller who may know of a change that does not show yet. Resolves also when that fails or takes
+   * long; calls share refreshes, of which there are few, so that any number of callers may guess.
    */
   lookAgain(): Promise<void>;
   /** Seconds since it was last known to be up to date. */

@@ -11,7 +11,7 @@ const SETTINGS = { log_comment: "erase-feed-objects" } as const;
 export async function eraseObjects(client: ClickHouseClient, addresses: string): Promise<void> {
   for (const owner of await client.owners()) {
     await owner.command({
-      query: `INSERT INTO feed_objects (feed_id, address, object_id, created_at, modified_at, first_seen, last_seen,
+      query: `INSERT INTO ${FEED_OBJECTS} (feed_id, address, object_id, created_at, modified_at, first_seen, last_seen,
           valid_until, classification, tags, is_revoked)
         SELECT feed_id, address, object_id, newer.at, newer.at, 0, 0, 0, 'unknown', [], is_revoked
         FROM (SELECT * FROM ${FEED_OBJECTS} FINAL WHERE toUInt32(last_seen) != 0 AND address IN (${addresses})) AS object

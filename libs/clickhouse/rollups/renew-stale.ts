@@ -6,8 +6,8 @@ import { countStaleAddresses, readStaleRollups, STALE_ADDRESSES, unmarkStaleRoll
 export type RenewOptions = Pick<ReplaceOptions, "signal" | "onProgress">;
 
 /**
- * Makes the rollups anew of the times that are marked stale, and erases what feeds have told of marked addresses. One process at a time may do that: it holds the lock for
- * exchanging tables.
+ * Makes the rollups of times that are marked stale anew, and erases what feeds have told about marked addresses. One
+ * process at a time may do that: it holds the lock for exchanging tables.
  */
 export async function renewStaleRollups(
   client: ClickHouseClient,
@@ -16,7 +16,7 @@ export async function renewStaleRollups(
   const found = await readStaleRollups(client);
   if (found === undefined) return "current";
   if (!(await replaceRollups(client, { ...options, stale: found.stale }))) return "aborted";
-  // After the rollups: what a feed still lists is told again as these say it.
+  // After the rollups, since feeds describe what they still list by these.
   if ((await countStaleAddresses(client)) > 0) {
     await eraseObjects(client, `SELECT arrayJoin(addresses) FROM ${STALE_ADDRESSES}`);
   }

@@ -9,7 +9,8 @@ import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of
  * equal length: `severities` are 0 for "seen at all", {@link ATTACK} for an attack, else one more than the tag's
- * intention in its enum; the time is `seconds` since 1970 UTC and `milliseconds` of them. In order of the addresses, of each the highest severity first.
+ * intention in its enum; the time is `seconds` since 1970 UTC and `milliseconds` of them. In order of the addresses, of
+ * each the highest severity first.
  */
 export type SightingColumns = {
   readonly addresses: Uint32Array;
@@ -42,7 +43,7 @@ export const ATTACK = 7;
 
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `
-  SELECT toUInt32(source_ip) AS address, 
+  SELECT toUInt32(source_ip) AS address,
     toUInt8(multiIf(seen.tag_id = ${ATTACK_TAG}, ${ATTACK}, tag.is_known, toInt8(tag.intention) + 1, 0)) AS severity,
     toUInt64(toUnixTimestamp64Milli(max(last_seen))) AS latest,
     groupUniqArray(block) AS blocks

@@ -12,8 +12,9 @@ export type Interaction = {
 };
 
 /**
- * Whether the sensor saw a login, a command, a download or a payload over TCP: nobody can do that in the name of another
- * address. A packet, UDP and a request are none. The views of the rollups have the same rule, and `IS_ATTACK` in SQL.
+ * Whether the sensor saw a login, a command, a download or a payload over TCP, which needs an address that receives the
+ * answers, so it cannot be forged. A packet, UDP and a request are none. The views of the rollups and `IS_ATTACK` have
+ * the same rule.
  */
 export function isAttack({ transport, login_attempts = 0, ...said }: Interaction): boolean {
   const lists = [said.credentials, said.commands, said.urls, said.payload_sha256];
