@@ -81,6 +81,7 @@ test("a link that was cut or has no list is no error", () => {
 
 test.each([
   ["tags:mirai port:23", "/search?query=tags%3Amirai+port%3A23"],
+  ["tags: SSH Bruteforcer last_seen:7d", "/search?query=tags%3A+SSH+Bruteforcer+last_seen%3A7d"],
   [" NOT cve:*", "/search?query=NOT+cve%3A*"],
   ["-(asn:4134)", "/search?query=-%28asn%3A4134%29"],
 ])("a query of the search language leads to its matches: %s", (text, path) => {

@@ -14,9 +14,9 @@ export type SearchResult =
 
 const isField = (name: string) => "kind" in findField(name);
 
-/** A query of the search language begins with a condition on a field. */
+/** A query of the search language begins with a condition on a field; a log line may have numbers after a space. */
 function isQuery(text: string): boolean {
-  const field = /^[\s(!-]*(?:NOT\s+)?([\w.]+):(?!\/\/)\S/i.exec(text)?.[1];
+  const field = /^[\s(!-]*(?:NOT\s+)?([\w.]+):(?:\s+[\p{L}"']|(?!\/\/)\S)/iu.exec(text)?.[1];
   return field !== undefined && !/[\r\n]/.test(text.trim()) && isField(field);
 }
 
