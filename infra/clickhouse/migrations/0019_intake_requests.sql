@@ -21,5 +21,5 @@ CREATE TABLE IF NOT EXISTS rollup_renewals
     to_ms     Int64,
     marked_at DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
 )
-ENGINE = MergeTree
+ENGINE = ReplacingMergeTree(marked_at)
 ORDER BY id;
