@@ -92,7 +92,9 @@ export async function deleteWorkspace(client: ClickHouseClient, workspaceId: str
   const tokenIds = (await run(client, ownedTokens, { workspaceId })).map(({ id }) => id);
   if (tokenIds.length > 0) {
     const change = "DELETE WHERE token_id IN {ids:Array(String)}";
-    await mutate(client, { table: "feed_streams", change, params: { ids: tokenIds } });
+    for (const table of ["feed_streams", "feed_token_uses"]) {
+      await mutate(client, { table, change, params: { ids: tokenIds } });
+    }
   }
   for (const table of FEED_TABLES) {
     await mutate(client, {

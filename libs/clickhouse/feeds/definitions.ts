@@ -7,7 +7,8 @@ import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 const allFeeds = defineQuery({
   name: "all-feeds",
   sql: `SELECT toString(feed_id) AS id, workspace_id AS workspaceId, name, query, days, description,
-      max_addresses AS limit, ttl_hours AS ttlHours, is_guarded AS isGuarded, is_enabled AS isEnabled,
+      max_addresses AS limit, ttl_hours AS ttlHours, is_guarded AS isGuarded,
+      keeps_fallen AS keepsFallen, is_enabled AS isEnabled,
       toUnixTimestamp64Milli(created_at) AS createdAt, toUnixTimestamp64Milli(updated_at) AS updatedAt
     FROM feeds FINAL WHERE NOT is_deleted ORDER BY workspace_id, name`,
   params: z.object({}),
@@ -21,6 +22,7 @@ const allFeeds = defineQuery({
     limit: z.int(),
     ttlHours: z.int(),
     isGuarded: z.boolean(),
+    keepsFallen: z.boolean(),
     isEnabled: z.boolean(),
     createdAt: z.int(),
     updatedAt: z.int(),
@@ -47,6 +49,7 @@ export async function writeFeed(
     max_addresses: feed.limit,
     ttl_hours: feed.ttlHours,
     is_guarded: feed.isGuarded,
+    keeps_fallen: feed.keepsFallen,
     is_enabled: feed.isEnabled,
     is_deleted: isDeleted,
     created_at: toDateTime64(feed.createdAt),

@@ -21,6 +21,11 @@ export type RefreshHead = {
   readonly count: number;
   /** How many matching addresses were left out because they are guarded. */
   readonly guarded: number;
+  /** How many of the listed it did not find: they are kept because the list fell. */
+  readonly kept: number;
+  /** How many addresses the list had before it fell, and when it did; 0 for a list that is not marked as fallen. */
+  readonly fellFrom: number;
+  readonly fellAt: number;
   readonly isTruncated: boolean;
   readonly tookMs: number;
 };
@@ -49,6 +54,9 @@ export async function insertRefreshes(client: ClickHouseClient, refreshes: reado
       addresses: refresh.base === undefined ? [] : Array.from(refresh.base),
       count: refresh.count,
       guarded: refresh.guarded,
+      kept: refresh.kept,
+      fell_from: refresh.fellFrom,
+      fell_at: toDateTime64(refresh.fellAt),
       is_truncated: refresh.isTruncated,
       took_ms: refresh.tookMs,
     })),
@@ -64,6 +72,9 @@ const headSchema = z.object({
   parent: z.string(),
   count: z.int(),
   guarded: z.int(),
+  kept: z.int(),
+  fellFrom: z.int(),
+  fellAt: z.int(),
   isTruncated: z.boolean(),
   tookMs: z.int(),
 });
@@ -72,7 +83,7 @@ const newestRefreshes = defineQuery({
   name: "newest-feed-refreshes",
   sql: `SELECT toString(feed_id) AS feedId, toUnixTimestamp64Milli(basis) AS basis,
       toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toString(revision) AS revision, toString(parent) AS parent,
-      count, guarded, is_truncated AS isTruncated, took_ms AS tookMs
+      count, guarded, kept, fell_from AS fellFrom, toUnixTimestamp64Milli(fell_at) AS fellAt, is_truncated AS isTruncated, took_ms AS tookMs
     FROM ${FEED_REFRESHES}
     WHERE refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       AND (empty({feedIds:Array(UUID)}) OR feed_id IN {feedIds:Array(UUID)})

@@ -42,12 +42,13 @@ export async function unmarkStaleRollups(client: ClickHouseClient, marks: readon
 export const STALE_ADDRESSES = "stale_addresses";
 const ADDRESSES_PER_ROW = 50_000;
 
-/** @param addresses IPv4 as numbers. */
+/** Marks addresses, which no feed keeps from then on. @param addresses IPv4 as numbers. */
 export async function markAddressesStale(client: ClickHouseClient, addresses: Uint32Array): Promise<void> {
   await createAddresses(client);
   for (let start = 0; start < addresses.length; start += ADDRESSES_PER_ROW) {
     const values = [{ addresses: Array.from(addresses.subarray(start, start + ADDRESSES_PER_ROW)) }];
     await client.insert({ table: STALE_ADDRESSES, values, format: "JSONEachRow" });
+    await client.insert({ table: "removed_addresses", values, format: "JSONEachRow" });
   }
 }
 

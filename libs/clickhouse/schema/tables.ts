@@ -52,6 +52,8 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   // All rows of a feed are on one server, which says which of them is the newest.
   feed_refreshes: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
   feed_streams: COPIED,
+  feed_token_uses: { ...COPIED, hasOwnTtl: true },
+  removed_addresses: { ...COPIED, hasOwnTtl: true },
   feed_objects: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },

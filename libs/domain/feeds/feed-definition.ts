@@ -17,6 +17,8 @@ export type FeedDefinition = {
   readonly ttlHours: number;
   /** Whether guarded addresses are left out. */
   readonly isGuarded: boolean;
+  /** Whether it keeps its addresses for an hour when its list loses half of them, or all, at one refresh. */
+  readonly keepsFallen: boolean;
   readonly isEnabled: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;

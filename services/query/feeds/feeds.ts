@@ -149,8 +149,8 @@ export function openFeeds(options: FeedsOptions): Feeds {
         attackers.set(feed.id, guarded.filter(({ hasAttacked }) => hasAttacked).length);
       const state = await refreshFeed(feed, owner, { ...options, lists, maxAgeMs, onGuarded }, signal);
       note(state.head.tookMs, RESTS.afterSuccess);
-      const { refreshedAt, count } = state.head;
-      healths.set(feed.id, { refreshedAt, count, failures: 0, fellFrom: state.fall?.from ?? 0 });
+      const { refreshedAt, count, fellFrom } = state.head;
+      healths.set(feed.id, { refreshedAt, count, failures: 0, fellFrom });
       onRefresh(feed, undefined);
       return state;
     } catch (error) {

@@ -37,6 +37,7 @@ export function readyMadeFeed(
     limit: MAX_FEED_ADDRESSES,
     ttlHours: DEFAULT_TTL_HOURS,
     isGuarded: true,
+    keepsFallen: false,
     isEnabled: true,
     createdAt: 0,
     updatedAt: 0,

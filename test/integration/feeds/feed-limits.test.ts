@@ -27,7 +27,14 @@ beforeAll(async () => {
   const put = await world.app.inject({ method: "PUT", url: "/v3/feeds/large", headers: { key }, payload });
   const { id } = put.json();
   const head = { feedId: id, basis: now + 1_000, refreshedAt: now + 1_000, revision: crypto.randomUUID() };
-  const result = { parent: NO_REVISION, count: ADDRESSES.length, guarded: 0, isTruncated: false, tookMs: 1 };
+  const result = {
+    parent: NO_REVISION,
+    count: ADDRESSES.length,
+    guarded: 0,
+    ...{ kept: 0, fellFrom: 0, fellAt: 0 },
+    isTruncated: false,
+    tookMs: 1,
+  };
   const nothing = new Uint32Array();
   await insertRefreshes(world.client, [{ ...head, ...result, added: nothing, removed: nothing, base: ADDRESSES }]);
   await world.feeds.feeds.lists.sync(id);

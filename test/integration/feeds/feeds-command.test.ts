@@ -50,9 +50,16 @@ test("a feed is made of a search, shown, listed, replaced and deleted", async ()
   expect((await feeds("list")).stdout).toMatch(
     /^name +state +addresses +guarded +refreshed_at +days +query\nbots +enabled +3 +1 /,
   );
-  const options = ["--limit", "2", "--days", "7", "--ttl-hours", "48", "--no-guard", "--json"];
+  const options = ["--limit", "2", "--days", "7", "--ttl-hours", "48", "--no-guard", "--keep-fallen", "--json"];
   const replaced: unknown = JSON.parse((await feeds("put", "bots", "tags:mirai", ...options)).stdout);
-  expect(replaced).toMatchObject({ limit: 2, days: 7, ttl_hours: 48, guard: false, count: 2, truncated: true });
+  expect(replaced).toMatchObject({
+    limit: 2,
+    days: 7,
+    ttl_hours: 48,
+    guard: false,
+    keep_fallen: true,
+    truncated: true,
+  });
   await feeds("put", "bots", "tags:mirai", "--disabled");
   expect((await read("/v3/feeds/bots.txt", key)).status).toBe(410);
   expect(await feeds("delete", "bots")).toMatchObject({ code: 1, stderr: expect.stringContaining("pass --yes") });

@@ -24,6 +24,9 @@ const HEAD: RefreshHead = {
   parent: "00000000-0000-0000-0000-000000000000",
   count: 0,
   guarded: 0,
+  kept: 0,
+  fellFrom: 0,
+  fellAt: 0,
   isTruncated: false,
   tookMs: 1,
 };

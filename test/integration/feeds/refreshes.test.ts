@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { insertRefreshes, NO_REVISION, readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { readChangesSince } from "@noisefloor/query/feeds/lists/history.ts";
 import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
@@ -29,7 +30,13 @@ const addressesOf = (first: number, count: number) => Uint32Array.from({ length:
 
 function refreshOf(feedId: string, basis: number, refreshedAt: number, addresses: Uint32Array) {
   const head = { feedId, basis, refreshedAt, revision: String(crypto.randomUUID()), parent: String(NO_REVISION) };
-  const result = { count: addresses.length, guarded: 0, isTruncated: false, tookMs: 1 };
+  const result = {
+    count: addresses.length,
+    guarded: 0,
+    ...{ kept: 0, fellFrom: 0, fellAt: 0 },
+    isTruncated: false,
+    tookMs: 1,
+  };
   return { ...head, ...result, added: new Uint32Array(), removed: new Uint32Array(), base: addresses };
 }
 const stateOf = (refresh: ReturnType<typeof refreshOf>) => {
@@ -37,12 +44,12 @@ const stateOf = (refresh: ReturnType<typeof refreshOf>) => {
   return { head, revisedAt: head.refreshedAt, addresses: base, recent: [], baseAt: head.refreshedAt };
 };
 
-async function put(name: string, query: string) {
+async function put(name: string, query: string, more: object = {}) {
   const response = await world.app.inject({
     method: "PUT",
     url: `/v3/feeds/${name}`,
     headers: { key },
-    payload: { query },
+    payload: { query, ...more },
   });
   expect(response.statusCode).toBeLessThan(300);
   return response.json();
@@ -252,4 +259,71 @@ test("changes of many revisions are the same, put together or compared as lists"
     expect(await readChangesSince(world.client, span)).toMatchObject(expected);
     expect(await readChangesSince(world.client, span, 0)).toEqual(expected);
   }
+});
+
+const MINUTE = 60_000;
+const QUIET = "ip:46.0.0.0/24 last_seen:1h";
+/** What a feed lists, as a process answers it, and what the answer says of its fall. */
+async function readList(name: string, { app }: Pick<FeedProcess, "app"> = world) {
+  const { headers, body } = await app.inject({ url: `/v3/feeds/${name}.txt`, headers: { key } });
+  const addresses = body.split("\n").flatMap((line) => line.split(".")[3] ?? []);
+  return { last: addresses.join(" "), fellFrom: headers["feed-fell-from"], cursor: String(headers["feed-cursor"]) };
+}
+const seen = (last: number, at: number, sensor = "s") => observation(`46.0.0.${last}`, at, { sensor_id: sensor });
+
+test("a feed that keeps what falls lists it for an hour, in every process, but nothing that is guarded or removed", async () => {
+  const start = now;
+  await world.store([1, 2, 3, 4, 5, 6].map((last) => seen(last, now - 50 * MINUTE)));
+  await world.store([seen(3, now - 55 * MINUTE, "other")]);
+  await put("kept-fallen", QUIET, { keep_fallen: true });
+  await put("fallen", QUIET);
+  const { cursor, ...before } = await readList("kept-fallen");
+  expect(before).toEqual({ last: "1 2 3 4 5 6", fellFrom: undefined });
+  const since = async () =>
+    (await world.app.inject({ url: `/v3/feeds/kept-fallen.txt?since=${cursor}`, headers: { key } })).body;
+
+  now += 20 * MINUTE;
+  expect(await readList("kept-fallen")).toEqual({ last: "1 2 3 4 5 6", fellFrom: "6", cursor });
+  expect(await readList("fallen")).toMatchObject({ last: "", fellFrom: "6" });
+  const shown = await world.app.inject({ url: "/v3/feeds/kept-fallen", headers: { key } });
+  expect(shown.json()).toMatchObject({ keep_fallen: true, count: 6, kept: 6, fell_from: 6, cursor });
+  const restarted = await startFeedProcess(world, () => now);
+  expect(await readList("kept-fallen", restarted)).toEqual({ last: "1 2 3 4 5 6", fellFrom: "6", cursor });
+  expect(await readList("fallen", restarted)).toMatchObject({ last: "", fellFrom: "6" });
+
+  now += 2 * MINUTE;
+  await world.store([seen(9, now)]);
+  expect((await readList("kept-fallen", restarted)).last).toBe("1 2 3 4 5 6 9");
+  const guard = { method: "POST", url: "/v3/guard", headers: { key }, payload: { network: "46.0.0.1" } } as const;
+  expect((await world.app.inject(guard)).statusCode).toBe(201);
+  expect(await readList("kept-fallen")).toMatchObject({ last: "2 3 4 5 6 9", fellFrom: "6" });
+  await removeObservations(world.client, { addresses: ["46.0.0.2"] });
+  await removeObservations(world.client, { addresses: ["46.0.0.3"], sensors: ["s"] });
+  now += 2 * MINUTE;
+  expect(await readList("kept-fallen")).toMatchObject({ last: "4 5 6 9", fellFrom: "6" });
+  expect(await since()).toBe("-46.0.0.1\n-46.0.0.2\n-46.0.0.3\n+46.0.0.9\n");
+
+  now = start + 79 * MINUTE;
+  expect((await readList("kept-fallen", restarted)).last).toBe("4 5 6 9");
+  now += 2 * MINUTE;
+  expect(await readList("kept-fallen", restarted)).toMatchObject({ last: "9", fellFrom: "6" });
+  expect(await readList("kept-fallen")).toMatchObject({ last: "9", fellFrom: "6" });
+  await restarted.stop();
+});
+
+test("a feed that keeps what falls lists what it finds once that has recovered, or the feed was saved again", async () => {
+  const at = now - 50 * MINUTE;
+  const queryOf = (first: number) => `ip:46.0.${first}.0/24 last_seen:1h`;
+  const seenIn = (network: number, lasts: readonly number[], time: number) =>
+    world.store(lasts.map((last) => observation(`46.0.${network}.${last}`, time)));
+  await seenIn(1, [1, 2, 3, 4], at);
+  await put("recovers", queryOf(1), { keep_fallen: true });
+  await put("saved", queryOf(1), { keep_fallen: true });
+  now += 20 * MINUTE;
+  for (const name of ["recovers", "saved"]) expect((await readList(name)).last).toBe("1 2 3 4");
+  await put("saved", queryOf(1), { keep_fallen: true });
+  expect(await readList("saved")).toMatchObject({ last: "", fellFrom: undefined });
+  await seenIn(1, [1, 3, 4], now);
+  now += 2 * MINUTE;
+  expect(await readList("recovers")).toMatchObject({ last: "1 3 4", fellFrom: undefined });
 });

@@ -68,7 +68,15 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
   const createdAt = Date.now();
   for (const { workspaceId } of [TEAM_A, TEAM_B]) {
     const id = feedIdOf(workspaceId, "own");
-    const definition = { query: "*", days: 0, description: "", limit: 1, ttlHours: 1, isGuarded: true };
+    const definition = {
+      query: "*",
+      days: 0,
+      description: "",
+      limit: 1,
+      ttlHours: 1,
+      isGuarded: true,
+      keepsFallen: false,
+    };
     await writeFeed(client, { ...definition, id, workspaceId, name: "own", isEnabled: true, createdAt }, createdAt);
     const token = { id: workspaceId, feedId: id, workspaceId, label: "", sha256: "", createdAt };
     await writeFeedTokens(client, [token], createdAt);

@@ -18,7 +18,15 @@ const READ = "read";
 /** Feeds, tokens and guarded networks that requests with a workspace's key find. The ids are the same for several. */
 export async function makeFeeds(world: World, workspaceId: string, now: number): Promise<void> {
   const { client } = world;
-  const definition = { query: "tags:worm", days: 0, description: "", limit: 10, ttlHours: 1, isGuarded: true };
+  const definition = {
+    query: "tags:worm",
+    days: 0,
+    description: "",
+    limit: 10,
+    ttlHours: 1,
+    isGuarded: true,
+    keepsFallen: false,
+  };
   for (const name of [READ, ...DELETED_FEEDS]) {
     const id = feedIdOf(workspaceId, name);
     await writeFeed(client, { ...definition, id, workspaceId, name, isEnabled: true, createdAt: now }, now);

@@ -51,6 +51,7 @@ export const define: DefineCommand = (feeds, createContext) => {
       "how long a consumer keeps an address that it hears no more of (default: 24)",
       positiveInteger,
     )
+    .option("--keep-fallen", "keep its addresses for an hour when half of them, or all, go at one refresh", false)
     .option("--no-guard", "list guarded addresses, too")
     .option("--disabled", "keep the definition, but answer no reader", false)
     .addHelpText("after", PUT_HELP)

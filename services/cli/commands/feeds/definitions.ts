@@ -12,6 +12,7 @@ export type PutOptions = FeedsOptions & {
   readonly limit?: number | undefined;
   readonly ttlHours?: number | undefined;
   readonly guard: boolean;
+  readonly keepFallen: boolean;
   readonly disabled: boolean;
 };
 
@@ -23,9 +24,12 @@ const feedSchema = z.looseObject({
   limit: z.int(),
   ttl_hours: z.int(),
   guard: z.boolean(),
+  keep_fallen: z.boolean().default(false),
   enabled: z.boolean(),
   count: z.int(),
   guarded: z.int(),
+  kept: z.int().default(0),
+  fell_from: z.int().default(0),
   truncated: z.boolean(),
   refreshed_at: z.string(),
 });
@@ -81,10 +85,11 @@ export async function runFeedsPut(
   options: PutOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { days, description, limit, ttlHours, guard, disabled } = options;
+  const { days, description, limit, ttlHours, guard, keepFallen, disabled } = options;
   const client = await queryClient(options, context);
   // Undefined members are left out: the service has defaults for them.
-  const body = { query, days, description, limit, ttl_hours: ttlHours, guard, enabled: !disabled };
+  const settings = { days, limit, ttl_hours: ttlHours, guard, keep_fallen: keepFallen, enabled: !disabled };
+  const body = { query, description, ...settings };
   const feed = await client.ask({ method: "PUT", path: feedPath(name), body, query }, savedSchema);
   for (const warning of feed.warnings) context.log.warn(printable(warning));
   printFeed(feed, client.url, options, context);
@@ -112,6 +117,8 @@ function printFeed(feed: Feed, url: string, { json }: OutputOptions, { print }: 
     ...(description === "" ? [] : [["description", description]]),
     ["addresses", `${count}${left}`],
     ["guarded", guard ? `${guarded} left out` : "nothing is left out"],
+    ...(feed.fell_from > 0 ? [["fell from", `${feed.fell_from} at one refresh`]] : []),
+    ...(feed.keep_fallen ? [["if it falls", `its addresses are kept for an hour: ${feed.kept} now`]] : []),
     ["kept for", `${ttl} hours by consumers that expire entries`],
     ["refreshed", feed.refreshed_at || "never"],
     ["lists", enabled ? `${url}${feedPath(name)}.txt, and other forms` : "none: the feed is disabled"],

@@ -14,7 +14,10 @@ import type {
 import type { Question } from "./questions.ts";
 
 /** What a form about a feed sends. */
-export type FeedDefinition = Pick<Feed, "query" | "days" | "description" | "limit" | "ttl_hours" | "guard" | "enabled">;
+export type FeedDefinition = Pick<
+  Feed,
+  "query" | "days" | "description" | "limit" | "ttl_hours" | "guard" | "keep_fallen" | "enabled"
+>;
 
 const path = (name: string) => `/v3/feeds/${encodeURIComponent(name)}`;
 const remove = (url: string): Question<null> => ({ method: "DELETE", url, onNoContent: null });

@@ -2,25 +2,27 @@ import { expect, test } from "vitest";
 import { fallOf } from "./fall.ts";
 
 const DAY = 86_400_000;
-const listOf = (count: number, refreshedAt: number, basis = 1) => ({
-  ...{ feedId: "f", revision: "r", parent: "p", guarded: 0, isTruncated: false, tookMs: 1 },
-  ...{ count, refreshedAt, basis },
-});
+const WELL = { kept: 0, fellFrom: 0, fellAt: 0 };
+const NO_FALL = { fellFrom: 0, fellAt: 0 };
 
 test("a list that loses half of its addresses, or all, at one refresh is marked until it has recovered", () => {
-  const before = { head: listOf(10, 100) };
-  expect(fallOf(before, listOf(6, 200))).toBeUndefined();
-  expect(fallOf(before, listOf(5, 200))).toEqual({ from: 10, at: 200 });
-  const fall = fallOf(before, listOf(0, 200));
-  expect(fall).toEqual({ from: 10, at: 200 });
-  const after = { head: listOf(0, 200), fall };
-  expect(fallOf(after, listOf(0, 300))).toEqual(fall);
-  expect(fallOf(after, listOf(6, 300))).toBeUndefined();
-  expect(fallOf(after, listOf(0, 200 + DAY))).toBeUndefined();
+  expect(fallOf(WELL, 10, 6, 200)).toEqual(NO_FALL);
+  expect(fallOf(WELL, 10, 5, 200)).toEqual({ fellFrom: 10, fellAt: 200 });
+  const fall = fallOf(WELL, 10, 0, 200);
+  expect(fall).toEqual({ fellFrom: 10, fellAt: 200 });
+  const after = { ...fall, kept: 0 };
+  expect(fallOf(after, 0, 0, 300)).toEqual(fall);
+  expect(fallOf(after, 0, 6, 300)).toEqual(NO_FALL);
+  expect(fallOf(after, 0, 0, 200 + DAY)).toEqual(NO_FALL);
 });
 
-test("a list whose definition or guard changed is not marked, nor one that was empty or never known", () => {
-  expect(fallOf({ head: listOf(10, 100) }, listOf(0, 200, 2))).toBeUndefined();
-  expect(fallOf({ head: listOf(0, 100) }, listOf(0, 200))).toBeUndefined();
-  expect(fallOf(undefined, listOf(0, 200))).toBeUndefined();
+test("a list whose guard took the addresses away is not marked, nor one that was empty", () => {
+  expect(fallOf(WELL, 3, 3, 200)).toEqual(NO_FALL);
+  expect(fallOf(WELL, 0, 0, 200)).toEqual(NO_FALL);
+});
+
+test("a list that falls again is marked again, but not while addresses of before the fall are kept", () => {
+  const fallen = { fellFrom: 1_000, fellAt: 200 };
+  expect(fallOf({ ...fallen, kept: 600 }, 1_000, 100, 300)).toEqual(fallen);
+  expect(fallOf({ ...fallen, kept: 0 }, 400, 100, 300)).toEqual({ fellFrom: 1_000, fellAt: 300 });
 });

@@ -1,25 +1,64 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { readRemovedAddresses } from "@noisefloor/clickhouse/feeds/removed-addresses.ts";
+import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { FeedState } from "./lists.ts";
+import type { Feed, FoundAddresses } from "./search-feed.ts";
 
-/** A list that lost half of its addresses or more at one refresh, without a change of its feed or of the guard. */
-export type Fall = {
-  /** How many addresses it had before. */
-  readonly from: number;
-  /** Milliseconds since 1970 UTC. */
-  readonly at: number;
-};
+/** The mark of a list that lost half of its addresses or more at one refresh. */
+type Fall = Pick<RefreshHead, "fellFrom" | "fellAt">;
+type Marked = Fall & Pick<RefreshHead, "kept">;
+
+const NO_FALL: Fall = { fellFrom: 0, fellAt: 0 };
 
 /**
- * The fall that a list is marked with after a refresh: until it has recovered, for a day at most.
- * @param known the list before.
+ * The mark of a list after a refresh: until it has recovered, for a day at most.
+ * @param known the list before. While addresses of it are kept, it falls no further.
+ * @param before how many addresses it had, without those that a guard or a removal has taken from it since.
+ * @param count how many are found now, at a time in milliseconds since 1970 UTC.
  */
-export function fallOf(
-  known: { readonly head: RefreshHead; readonly fall?: Fall | undefined } | undefined,
-  head: Pick<RefreshHead, "basis" | "count" | "refreshedAt">,
-): Fall | undefined {
-  if (known === undefined || known.head.basis !== head.basis) return undefined;
-  const { fall } = known;
-  if (fall !== undefined && head.count * 2 <= fall.from && head.refreshedAt - fall.at < DAY_MS) return fall;
-  const from = known.head.count;
-  return from > 0 && head.count * 2 <= from ? { from, at: head.refreshedAt } : undefined;
+export function fallOf({ kept, fellFrom, fellAt }: Marked, before: number, count: number, at: number): Fall {
+  const isFallen = count * 2 <= fellFrom && Math.abs(at - fellAt) < DAY_MS;
+  if (kept === 0 && before > 0 && count * 2 <= before) {
+    return { fellFrom: Math.max(before, isFallen ? fellFrom : 0), fellAt: at };
+  }
+  return isFallen && fellFrom > 0 ? { fellFrom, fellAt } : NO_FALL;
+}
+
+/** Whether a feed still keeps the addresses of before a fall. The clock may have been set back. */
+const isKeeping = ({ keepsFallen }: Pick<Feed, "keepsFallen">, { fellFrom, fellAt }: Fall, at: number) =>
+  keepsFallen && fellFrom > 0 && Math.abs(at - fellAt) < HOUR_MS;
+
+/**
+ * What a feed lists of what it found: with the addresses that it keeps for an hour after a fall, none of which is guarded
+ * or was removed.
+ * @param stored the list before; undefined if it is not one of this definition.
+ * @param leaveOutGuarded leaves the guarded ones of some addresses out.
+ */
+export async function keepFallen<Found extends Pick<FoundAddresses, "addresses" | "isTruncated">>(
+  feed: Feed,
+  stored: Pick<FeedState, "head" | "addresses"> | undefined,
+  found: Found,
+  at: number,
+  deps: {
+    readonly client: ClickHouseClient;
+    readonly leaveOutGuarded: (addresses: Uint32Array) => Promise<Pick<FoundAddresses, "addresses">>;
+  },
+): Promise<Found & Marked> {
+  const count = found.addresses.length;
+  if (stored === undefined || count * 2 > Math.max(stored.addresses.length, stored.head.fellFrom)) {
+    return { ...found, kept: 0, ...NO_FALL };
+  }
+  const removed = await readRemovedAddresses(deps.client);
+  const gone = changesBetween(stored.addresses, found.addresses).removed;
+  const { addresses: lost } = await deps.leaveOutGuarded(gone.filter((address) => !removed.has(address)));
+  const fall = fallOf(stored.head, stored.addresses.length - gone.length + lost.length, count, at);
+  if (!isKeeping(feed, fall, at)) return { ...found, kept: 0, ...fall };
+  const kept = lost.subarray(0, Math.max(0, feed.limit - count));
+  const addresses = new Uint32Array(count + kept.length);
+  addresses.set(found.addresses);
+  addresses.set(kept, count);
+  const isTruncated = found.isTruncated || kept.length < lost.length;
+  return { ...found, ...fall, addresses: addresses.sort(), isTruncated, kept: kept.length };
 }

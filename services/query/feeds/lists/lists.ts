@@ -18,7 +18,6 @@ import {
   NO_CHANGES,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import { type Fall, fallOf } from "./fall.ts";
 import { isKept, pathBetween, readChangesSince, readListAt } from "./history.ts";
 
 /** A feed's list as its last refresh found it. */
@@ -32,8 +31,6 @@ export type FeedState = {
   readonly recent: readonly StoredChange[];
   /** When a whole list was stored last, in milliseconds since 1970 UTC. */
   readonly baseAt: number;
-  /** Whether it lost half of its addresses at one refresh, as far as this process knows. */
-  readonly fall?: Fall | undefined;
 };
 
 export type FeedLists = {
@@ -102,8 +99,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
 
   /** @returns undefined when the list cannot be made of what is stored. */
   const read = async (head: RefreshHead, known: FeedState | undefined): Promise<FeedState | undefined> => {
-    const fall = fallOf(known, head);
-    if (known?.head.revision === head.revision) return { ...known, head, fall };
+    if (known?.head.revision === head.revision) return { ...known, head };
     if (known !== undefined) {
       const changes = await readChanges(client, head.feedId, known.head.refreshedAt, head.refreshedAt);
       const path = pathBetween(changes, { from: (one) => one === known.head.revision, to: head.revision });
@@ -111,7 +107,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
       if (path !== undefined && last !== undefined) {
         const addresses = applyChanges(known.addresses, path);
         const recent = latest([...known.recent, ...path]);
-        return { head, revisedAt: last.refreshedAt, addresses, recent, baseAt: known.baseAt, fall };
+        return { head, revisedAt: last.refreshedAt, addresses, recent, baseAt: known.baseAt };
       }
     }
     const addresses = await readListAt(client, head.feedId, head.revision);
@@ -120,7 +116,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
       readBases(client, head.feedId),
       readFirstTime(client, head.feedId, head.revision),
     ]);
-    return { head, revisedAt, addresses, recent: [], baseAt: base?.refreshedAt ?? 0, fall };
+    return { head, revisedAt, addresses, recent: [], baseAt: base?.refreshedAt ?? 0 };
   };
   const sync = async (feedId: string) => {
     const known = states.get(feedId);

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { NO_REVISION, type RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import type { AskedDeps } from "../../search/asked.ts";
 import type { FindGuard } from "../guard/guard.ts";
-import { fallOf } from "./fall.ts";
+import { keepFallen } from "./fall.ts";
 import { type FeedLists, type FeedState, nextSecond } from "./lists.ts";
-import { type Feed, type GuardedAddress, searchFeed } from "./search-feed.ts";
+import { type Feed, type GuardedAddress, leaveOutGuarded, searchFeed } from "./search-feed.ts";
 
 /** A whole list is stored at least once a day, with time to spare. */
 const BASE_AFTER_MS = 20 * HOUR_MS;
@@ -37,6 +38,7 @@ export async function refreshFeed(
     onGuarded,
     ...deps
   }: Omit<AskedDeps, "authenticate"> & {
+    readonly client: ClickHouseClient;
     readonly lists: FeedLists;
     readonly maxAgeMs: number;
     readonly onGuarded: (guarded: readonly GuardedAddress[]) => void;
@@ -47,14 +49,20 @@ export async function refreshFeed(
   const now = deps.now();
   if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return known;
   const start = performance.now();
-  const { addresses, guarded, isTruncated } = await searchFeed(feed, { caller, guard }, deps, signal);
-  onGuarded(guarded);
+  const found = await searchFeed(feed, { caller, guard }, deps, signal);
+  onGuarded(found.guarded);
   const tookMs = Math.round(performance.now() - start);
   const stored = await lists.sync(feed.id);
   // Another process may have stored a list during the search, of this definition or of a later one.
   if (stored !== undefined && stored.head.refreshedAt !== known?.head.refreshedAt && stored.head.basis >= basis) {
     return stored;
   }
+  const isOfDefinition = stored !== undefined && stored.head.basis >= feed.updatedAt;
+  const listed = await keepFallen(feed, isOfDefinition ? stored : undefined, found, now, {
+    client: deps.client,
+    leaveOutGuarded: (some) => leaveOutGuarded(some, { guard }, deps, signal),
+  });
+  const { addresses, guarded, ...marks } = listed;
   const changes = changesBetween(stored?.addresses ?? new Uint32Array(), addresses);
   const changed = changes.added.length + changes.removed.length;
   const isSame = stored !== undefined && changed === 0;
@@ -69,7 +77,7 @@ export async function refreshFeed(
     parent: stored === undefined ? NO_REVISION : stored.head.revision,
     count: addresses.length,
     guarded: guarded.length,
-    isTruncated,
+    ...marks,
     tookMs,
   };
   const isBase =
@@ -85,7 +93,6 @@ export async function refreshFeed(
       ? stored.recent
       : [...(stored?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
     baseAt: isBase ? head.refreshedAt : stored.baseAt,
-    fall: fallOf(stored, head),
   };
   return lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
 }

@@ -77,7 +77,7 @@ function joined(arrays: readonly Uint32Array[]): Uint32Array {
 }
 
 /** The addresses that are not guarded, of which the first `limit` are kept. */
-async function leaveOutGuarded(
+export async function leaveOutGuarded(
   addresses: Uint32Array,
   { guard, limit = addresses.length }: { readonly guard: FindGuard | undefined; readonly limit?: number | undefined },
   deps: LookupDeps,

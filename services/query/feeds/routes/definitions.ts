@@ -46,8 +46,9 @@ const definitionSchema = z
     description: storedText.max(1_000).optional(),
     limit: z.int().min(1).max(MAX_FEED_ADDRESSES).optional().describe(`${DEFAULT_FEED_ADDRESSES} by default.`),
     ttl_hours: z.int().min(1).max(MAX_TTL_HOURS).optional().describe(`${DEFAULT_TTL_HOURS} by default.`),
-    guard: z.boolean().optional().describe("true by default, as the next."),
-    enabled: z.boolean().optional(),
+    guard: z.boolean().optional().describe("true by default."),
+    keep_fallen: z.boolean().optional().describe("false by default."),
+    enabled: z.boolean().optional().describe("true by default."),
   })
   .meta({ id: "FeedDefinition" });
 
@@ -180,7 +181,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       const body = definitionSchema.safeParse(request.body);
       if (!body.success) throw wrongDefinition(body.error);
       const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
-      const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, enabled = true } = body.data;
+      const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, keep_fallen = false, enabled = true } = body.data;
       const search = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
       const asked = await admitQuery(request, query, signal, (asking) => compileAsked(search, deps, asking));
       // Another process may have changed it a moment ago: so before every decision about a change.
@@ -197,6 +198,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         limit,
         ttlHours: ttl_hours,
         isGuarded: guard,
+        keepsFallen: keep_fallen,
         isEnabled: enabled,
         createdAt: known?.createdAt ?? now(),
       };
@@ -246,6 +248,7 @@ const TAKES: Readonly<Record<string, string>> = {
   limit: `a whole number from 1 to ${MAX_FEED_ADDRESSES}`,
   ttl_hours: `a whole number from 1 to ${MAX_TTL_HOURS}`,
   guard: "true or false",
+  keep_fallen: "true or false",
   enabled: "true or false",
 };
 

@@ -111,7 +111,7 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const body = await bodies.get(request, { key, write, cost, maxAgeMs });
     reply.header("feed-cursor", head.cursor);
     if (head.truncated) reply.header("feed-truncated", "true");
-    if (state.fall !== undefined) reply.header("feed-fell-from", state.fall.from);
+    if (state.head.fellFrom > 0) reply.header("feed-fell-from", state.head.fellFrom);
     return bodies.send(request, reply, form.contentType, body);
   });
 

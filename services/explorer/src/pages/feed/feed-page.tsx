@@ -61,7 +61,7 @@ function NamedFeed({ name }: { readonly name: string }) {
 }
 
 function Size({ feed }: { readonly feed: Feed }) {
-  const { query, days, description, count, guard, guarded, truncated, limit, refreshed_at: refreshed } = feed;
+  const { query, days, description, count, guard, guarded, truncated, limit, kept, refreshed_at: refreshed } = feed;
   return (
     <>
       {description === "" ? null : (
@@ -95,6 +95,12 @@ function Size({ feed }: { readonly feed: Feed }) {
           </dd>
         </div>
       </dl>
+      {feed.fell_from > 0 ? (
+        <p class="notice">
+          At one refresh in the last day the list fell by half or more, from {formatCount(feed.fell_from)} addresses.
+          {kept > 0 ? ` ${formatCount(kept)} that are no longer found are kept for an hour.` : null}
+        </p>
+      ) : null}
       {truncated ? (
         <p class="notice">
           More addresses match: the feed lists the {formatCount(limit)} that were seen last, which is its limit.

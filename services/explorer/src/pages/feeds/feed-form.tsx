@@ -70,6 +70,11 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
         <input name="guard" type="checkbox" checked={feed.guard} />
       </label>
       <label>
+        Keep addresses for an hour
+        <input name="keep_fallen" type="checkbox" checked={feed.keep_fallen} />
+        <span class="faint">when half of them, or all, go at one refresh</span>
+      </label>
+      <label>
         Enabled
         <input name="enabled" type="checkbox" checked={feed.enabled} />
       </label>
@@ -92,6 +97,7 @@ function readForm(data: FormData): { readonly name: string; readonly definition:
     limit: Number(text("limit")),
     ttl_hours: Number(text("ttl_hours")),
     guard: data.has("guard"),
+    keep_fallen: data.has("keep_fallen"),
     enabled: data.has("enabled"),
   };
   return { name: text("name"), definition };

@@ -60,7 +60,8 @@ function OfWorkspace() {
   );
 }
 
-const NEW_FEED = { name: "", description: "", limit: 100_000, ttl_hours: 24, guard: true, enabled: true };
+const DEFAULTS = { limit: 100_000, ttl_hours: 24, guard: true, keep_fallen: false, enabled: true };
+const NEW_FEED = { name: "", description: "", ...DEFAULTS };
 
 const COLUMNS: readonly Column<Feed>[] = [
   { heading: "Feed", by: ({ name }) => name },
