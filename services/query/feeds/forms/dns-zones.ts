@@ -13,12 +13,12 @@ const EXPIRE = 604_800;
 /** Grows with each list of the feed: it is a second that no other of its lists has. */
 const serialOf = ({ revisedAt }: FeedHead) => Math.floor(revisedAt.getTime() / 1_000);
 
-const NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/;
+const NAME = /^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/;
 const NS: Parameter<string | undefined> = {
   name: "ns",
   description:
     "The host name of the server that answers for the zone: written as `$NS`. Resolvers follow it, so there is none by default.",
-  schema: z.string().regex(NAME).optional(),
+  schema: z.string().max(253).regex(NAME).optional(),
   takes: "a host name",
   describedBy: "output",
   example: "ns1.example.org",
