@@ -149,12 +149,16 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagSummary(app, { ...lookupDeps, authenticate });
   registerCves(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
+  const limitToken = limitTokens(now);
   registerFeeds(app, {
     ...lookupDeps,
     ...deps.feeds,
     authenticate,
     accessCache: deps.accessCache,
-    tokenLimit: limitTokens(now),
+    tokenLimit(tokenId, use) {
+      limitToken(tokenId, use);
+      deps.feeds.feeds.tokenUses.note(tokenId);
+    },
     publicUrl: deps.publicUrl,
   });
   registerSensors(app, { ...lookupDeps, authenticate });

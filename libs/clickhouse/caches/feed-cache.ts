@@ -64,6 +64,7 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
         feeds,
         byId: new Map(feeds.map((feed) => [feed.id, feed])),
         tokens: new Map(tokens.map((token) => [token.sha256, token])),
+        tokensByFeed: tokensByFeed(tokens),
         ofDeletedFeeds: new Set(deleted.map(({ sha256 }) => sha256)),
         guards: guardsByWorkspace(guards),
         isEmpty: version === NO_ROWS,
@@ -80,7 +81,7 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
     feedById: (id) => current().byId.get(id),
     token: (text) => current().tokens.get(hashKey(text)),
     isOfDeletedFeed: (text) => current().ofDeletedFeeds.has(hashKey(text)),
-    tokensOf: (feedId) => [...current().tokens.values()].filter((token) => token.feedId === feedId),
+    tokensOf: (feedId) => current().tokensByFeed.get(feedId) ?? [],
     guardOf(workspaceId) {
       const { guards } = current();
       const { networks, changedAt } = guards.get(workspaceId) ?? NO_GUARD;
@@ -103,4 +104,14 @@ function guardsByWorkspace(guards: readonly GuardNetwork[]): ReadonlyMap<string,
     });
   }
   return byWorkspace;
+}
+
+function tokensByFeed(tokens: readonly FeedToken[]): ReadonlyMap<string, readonly FeedToken[]> {
+  const byFeed = new Map<string, FeedToken[]>();
+  for (const token of tokens) {
+    const some = byFeed.get(token.feedId);
+    if (some === undefined) byFeed.set(token.feedId, [token]);
+    else some.push(token);
+  }
+  return byFeed;
 }

@@ -44,6 +44,16 @@ function addFeedMetrics({ gaugeOf }: ServiceContext["metrics"], feeds: Pick<Feed
     "Addresses that a feed listed before it lost half of them, or all, at one refresh in the last day; 0 when it did not",
     ({ fellFrom }) => fellFrom,
   );
+  add(
+    "noisefloor_feed_last_use_timestamp_seconds",
+    "When a token of a feed was used last, a few minutes late at most; 0 for never",
+    ({ lastUsedAt }) => lastUsedAt / 1_000,
+  );
+  add(
+    "noisefloor_feed_silent_tokens",
+    "Tokens of a feed that were in regular use in the last week, and were not used for a day",
+    ({ silentTokens }) => silentTokens,
+  );
 }
 
 /** Registers the query interface, when the process has that role. */
@@ -87,6 +97,8 @@ export async function openQuery(
     isBusy: () => app.admission.queued() > 0,
     onRefresh: logFeedRefreshes(context.log),
     onLookError: (error) => context.log.error({ err: error }, "feeds cannot be looked through"),
+    onTokenUseError: (error) =>
+      context.log.warn({ err: error }, "could not store the last use of feeds' tokens, retrying"),
   });
   context.closeStack.add(feeds.stop);
   metrics.gauge(

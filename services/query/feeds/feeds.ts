@@ -15,6 +15,8 @@ import { type FeedLists, type FeedState, openFeedLists } from "./lists/lists.ts"
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "./lists/refresh.ts";
 import { type Feed, type GuardedAddress, searchFeed } from "./lists/search-feed.ts";
 import { readyMadeFeed } from "./ready-made.ts";
+import { repeat } from "./repeat.ts";
+import { openTokenUses, type TokenSummary, type TokenUses } from "./token-uses.ts";
 
 export type FeedsOptions = LookupDeps & {
   /** Of a user who may write the tables of feeds. */
@@ -35,10 +37,13 @@ export type FeedsOptions = LookupDeps & {
   readonly onRefresh?: (feed: Feed, error: unknown) => void;
   /** Called when the looks begin to fail: lists that other processes refreshed cannot be read, say. */
   readonly onLookError?: (error: unknown) => void;
+  /** Called when the uses of tokens begin to be lost. */
+  readonly onTokenUseError?: (error: unknown) => void;
 };
 
 export type Feeds = {
   readonly lists: FeedLists;
+  readonly tokenUses: TokenUses;
   /** A feed that a user made, or a ready-made one. */
   find(workspaceId: string, name: string): Feed | undefined;
   findById(id: string): Feed | undefined;
@@ -64,7 +69,7 @@ export type Feeds = {
   stop(): Promise<void>;
 };
 
-export type FeedHealth = {
+export type FeedHealth = TokenSummary & {
   readonly feed: FeedDefinition;
   /** Milliseconds since 1970 UTC; when it was defined, before its first refresh. */
   readonly refreshedAt: number;
@@ -86,6 +91,7 @@ export type FeedsService = {
 
 /** Every feed is refreshed at least once a minute. */
 const REFRESH_AFTER_MS = 45_000;
+const TOKEN_USES_MS = 60_000;
 /** For how long a ready-made feed is refreshed after it was last read. */
 const KEPT_AFTER_READ_MS = 15 * 60_000;
 /** Max pause after a refresh that failed or took long. */
@@ -106,6 +112,10 @@ export function openFeeds(options: FeedsOptions): Feeds {
   const { client, cache, accessCache, networks, ownAddresses, now } = options;
   const { onRefresh = () => {}, onLookError = () => {}, lookEveryMs } = options;
   const lists = openFeedLists({ client, now });
+  const tokenUses = openTokenUses({
+    ...{ client, now, onError: options.onTokenUseError ?? (() => {}) },
+    everyMs: lookEveryMs === undefined ? undefined : TOKEN_USES_MS,
+  });
   const withLimits = callerWithLimits(options.plans);
   const stopping = new AbortController();
   const running = new Map<string, Promise<FeedState>>();
@@ -114,7 +124,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
   const looked = new Map<string, Looked>();
 
   const attackers = new Map<string, number>();
-  const healths = new Map<string, Omit<FeedHealth, "feed">>();
+  const healths = new Map<string, Omit<FeedHealth, "feed" | keyof TokenSummary>>();
 
   const guardOf = (workspaceId: string) =>
     createGuard({
@@ -230,6 +240,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
 
   return {
     lists,
+    tokenUses,
     find(workspaceId, name) {
       const feed = cache.feedById(feedIdOf(workspaceId, name));
       return feed ? { ...feed, isReadyMade: false } : readyMadeFeed(workspaceId, name, options.catalogue);
@@ -261,7 +272,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
     health: () =>
       cache.feeds().flatMap((feed) => {
         const health = feed.isEnabled ? healths.get(feed.id) : undefined;
-        return health === undefined ? [] : [{ feed, ...health }];
+        return health === undefined ? [] : [{ feed, ...health, ...tokenUses.summarize(cache.tokensOf(feed.id)) }];
       }),
     mostAttackersHeldBack() {
       for (const id of attackers.keys()) if (!cache.feedById(id) && !read.has(id)) attackers.delete(id);
@@ -269,36 +280,8 @@ export function openFeeds(options: FeedsOptions): Feeds {
     },
     async stop() {
       stopping.abort();
-      await Promise.all(looks.map((one) => one.stop()));
+      await Promise.all([tokenUses, ...looks].map((one) => one.stop()));
       await Promise.allSettled(running.values());
-    },
-  };
-}
-
-/** Runs something at intervals, never twice at the same time. Reports the first of consecutive failures. */
-function repeat(act: () => Promise<void>, everyMs: number | undefined, onError: (error: unknown) => void) {
-  let acting: Promise<void> | undefined;
-  let isFailing = false;
-  const actOnce = async () => {
-    try {
-      await act();
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) onError(error);
-      isFailing = true;
-    }
-  };
-  const begin = () => {
-    acting ??= actOnce().finally(() => {
-      acting = undefined;
-    });
-  };
-  const timer = everyMs === undefined ? undefined : setInterval(begin, everyMs);
-  timer?.unref();
-  return {
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await acting;
     },
   };
 }

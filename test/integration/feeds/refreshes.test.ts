@@ -2,11 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { insertRefreshes, NO_REVISION, readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { writeTokenUses } from "@noisefloor/clickhouse/feeds/token-uses.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { readChangesSince } from "@noisefloor/query/feeds/lists/history.ts";
 import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
+import { openTokenUses } from "@noisefloor/query/feeds/token-uses.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type FeedProcess, startFeedProcess } from "../../support/worlds/feed-process.ts";
@@ -326,4 +330,41 @@ test("a feed that keeps what falls lists what it finds once that has recovered, 
   await seenIn(1, [1, 3, 4], now);
   now += 2 * MINUTE;
   expect(await readList("recovers")).toMatchObject({ last: "1 3 4", fellFrom: undefined });
+});
+
+test("the last use of each token is known, in every protocol and process, and a token that is no longer used is told of", async () => {
+  const { id } = await put("used", "tags:mirai");
+  const makeToken = async (label: string) => {
+    const request = { method: "POST", url: "/v3/feeds/used/tokens", headers: { key }, payload: { label } } as const;
+    return z.object({ id: z.string(), token: z.string() }).parse((await world.app.inject(request)).json());
+  };
+  const tokens = [await makeToken("firewall"), await makeToken("bouncer"), await makeToken("shelf")] as const;
+  const [firewall, bouncer] = tokens;
+  const usesIn = async ({ app }: Pick<FeedProcess, "app">) => {
+    const schema = z.object({ tokens: z.array(z.object({ label: z.string(), last_used_at: z.string() })) });
+    const listed = await app.inject({ url: "/v3/feeds/used/tokens", headers: { key } });
+    return Object.fromEntries(schema.parse(listed.json()).tokens.map((one) => [one.label, one.last_used_at]));
+  };
+  expect(await usesIn(world)).toEqual({ firewall: "", bouncer: "", shelf: "" });
+  const other = await startFeedProcess(world, () => now);
+  await other.app.inject({ url: "/v3/feeds/used.txt", headers: { key: firewall.token } });
+  await other.app.inject({ url: "/v1/decisions/stream?startup=true", headers: { "x-api-key": bouncer.token } });
+  const used = formatTimestamp(now);
+  expect(await usesIn(other)).toEqual({ firewall: used, bouncer: used, shelf: "" });
+  await other.stop();
+  expect(await usesIn(world)).toEqual({ firewall: used, bouncer: used, shelf: "" });
+
+  // For an hour, one of them is used every five minutes.
+  const hour = Array.from({ length: 12 }, (_, index) => ({ tokenId: firewall.id, usedAt: now + index * 5 * MINUTE }));
+  for (const use of hour) await writeTokenUses(world.client, [use]);
+  const last = now + 55 * MINUTE;
+  const uses = openTokenUses({ client: world.client, now: () => now, onError: () => {} });
+  await uses.read();
+  now = last + 23 * 60 * MINUTE;
+  expect(uses.summarize(tokens)).toEqual({ lastUsedAt: last, silentTokens: 0 });
+  now += 2 * 60 * MINUTE;
+  expect(uses.summarize(tokens)).toEqual({ lastUsedAt: last, silentTokens: 1 });
+  now += 7 * 24 * 60 * MINUTE;
+  expect(uses.summarize(tokens).silentTokens).toBe(0);
+  expect(world.feeds.cache.tokensOf(id)).toHaveLength(3);
 });

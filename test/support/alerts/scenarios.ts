@@ -92,6 +92,7 @@ export function wellAtFirst(at: number): readonly Sample[] {
     { name: "noisefloor_clock_skew_seconds", labels: of, value: -0.2 },
     { name: "noisefloor_feed_age_seconds", labels: feed, value: 40 },
     { name: "noisefloor_feed_fell_from", labels: feed, value: 0 },
+    { name: "noisefloor_feed_silent_tokens", labels: feed, value: 0 },
     { name: "noisefloor_benign_updates_total", labels: { ...of, outcome: "failed" }, value: 0 },
   ];
 }
@@ -231,6 +232,11 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
     "a feed lost half of its addresses at once",
     all(() => [{ name: "noisefloor_feed_fell_from", value: 1_000 }]),
     ["NoisefloorFeedFell"],
+  ],
+  [
+    "a consumer of a feed reads it no longer",
+    all(() => [{ name: "noisefloor_feed_silent_tokens", value: 1 }]),
+    ["NoisefloorFeedSilent"],
   ],
   ["Redis is down", all(() => [{ name: "noisefloor_lookup_counter_up", value: 0 }]), ["NoisefloorLookupCounterDown"]],
   [

@@ -72,7 +72,11 @@ export const define: DefineCommand = (feeds, createContext) => {
     .action(async (name: string, options: FeedsOptions & { readonly label: string }) =>
       (await tokens()).runTokenCreate(name, options, await createContext()),
     );
-  asking(token.command("list").description("list the tokens of a feed, without the tokens themselves"))
+  asking(
+    token
+      .command("list")
+      .description("list the tokens of a feed and when each was used last, without the tokens themselves"),
+  )
     .argument("<name>", "the feed")
     .action(async (name: string, options: FeedsOptions) =>
       (await tokens()).runTokenList(name, options, await createContext()),

@@ -4,7 +4,12 @@ import { show } from "../../framework/output.ts";
 import { queryClient } from "../../query-client/client.ts";
 import { type FeedsOptions, feedPath } from "./definitions.ts";
 
-const tokenSchema = z.object({ id: z.string(), label: z.string(), created_at: z.string() });
+const tokenSchema = z.object({
+  id: z.string(),
+  label: z.string(),
+  created_at: z.string(),
+  last_used_at: z.string().default(""),
+});
 const newTokenSchema = z.object({ id: z.string(), label: z.string(), token: z.string(), url: z.string() });
 
 const tokensPath = (feed: string) => `${feedPath(feed)}/tokens`;
@@ -33,7 +38,8 @@ export async function runTokenCreate(
 export async function runTokenList(feed: string, options: FeedsOptions, context: CommandContext): Promise<void> {
   const client = await queryClient(options, context);
   const { tokens } = await client.ask({ path: tokensPath(feed) }, z.object({ tokens: z.array(tokenSchema) }));
-  show(tokens, options, context);
+  const rows = tokens.map((token) => ({ ...token, last_used_at: token.last_used_at || "never" }));
+  show(options.json ? tokens : rows, options, context);
 }
 
 /** `noisefloor feeds token revoke`. */

@@ -172,15 +172,23 @@ export function checkFeeds(facts: Facts): Finding[] {
     (from) => from > 0,
     (from) => `from ${from}`,
   );
+  const silent = of(
+    "noisefloor_feed_silent_tokens",
+    (tokens) => tokens > 0,
+    (tokens) => `${tokens} of its tokens`,
+  );
   return [
     ...(old.length === 0 ? [] : [failure("feeds", `not refreshed: ${old.join(", ")}`, FAILING_REMEDY)]),
     ...(failing.length === 0 ? [] : [warning("feeds", `refresh fails: ${failing.join(", ")}`, FAILING_REMEDY)]),
     ...(fallen.length === 0
       ? []
       : [warning("feeds", `lost half of their addresses: ${fallen.join(", ")}`, FALL_REMEDY)]),
+    ...(silent.length === 0 ? [] : [warning("feeds", `no longer read for a day: ${silent.join(", ")}`, SILENT_REMEDY)]),
   ];
 }
 const FAILING_REMEDY = 'the log says why, in "refresh of a feed failed"; readers get the last list meanwhile';
+const SILENT_REMEDY =
+  '"noisefloor feeds token list NAME" says when each was used last: look after the consumer, or revoke its token';
 const FALL_REMEDY = 'see "noisefloor feeds history NAME", and whether the sensors still send';
 
 /** When observations were stored last, by whichever way they came, in milliseconds since 1970 UTC. */

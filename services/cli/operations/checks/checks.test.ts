@@ -211,6 +211,11 @@ test.each<[string, Facts, RegExp]>([
     /^warning feeds: lost half of their addresses: edge of acme \(from 1000\)/,
   ],
   [
+    "a token of a feed was in regular use, and is no more",
+    withFeed("noisefloor_feed_silent_tokens", 1),
+    /^warning feeds: no longer read for a day: edge of acme \(1 of its tokens\)/,
+  ],
+  [
     "the brokers are away",
     withKafka(failed("Kafka at 127.0.0.1:9092 cannot be used: refused")),
     /^failure Kafka: Kafka at 127/,

@@ -9,10 +9,10 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
-import { storedText, timestamp } from "../../wire.ts";
+import { none, storedText, timestamp } from "../../wire.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 import { managerOf } from "./readers.ts";
-import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, timeOf, UNAUTHORIZED } from "./wire-feed.ts";
 
 const MAX_TOKENS = 20;
 const TOO_MANY = `A feed has at most ${MAX_TOKENS} tokens: revoke one that is no longer used`;
@@ -20,8 +20,13 @@ const TOKEN_NOT_FOUND = "Token not found";
 const BAD_BODY = 'The request body must be {"label": "..."} with a label of at most 200 characters';
 
 const labelSchema = z.object({ label: storedText.max(200) }).meta({ id: "FeedTokenLabel" });
-const tokenSchema = z
-  .strictObject({ id: z.string(), label: z.string(), created_at: timestamp })
+const newTokenSchema = z.strictObject({ id: z.string(), label: z.string(), created_at: timestamp });
+const tokenSchema = newTokenSchema
+  .extend({
+    last_used_at: timestamp
+      .or(none)
+      .describe("A few minutes late at most; empty when it was not used in the last 90 days."),
+  })
   .meta({ id: "FeedToken" });
 export const EXAMPLE_TOKEN = {
   id: "0b7a4f60-3f3f-4f6e-9d5f-5f4c1d1f8a10",
@@ -49,7 +54,7 @@ export const createFeedToken = defineOperation({
   success: {
     status: 201,
     description: "The token.",
-    schema: tokenSchema
+    schema: newTokenSchema
       .extend({ token: z.string(), url: z.string().describe("The list as plain text, for a client without headers.") })
       .meta({ id: "NewFeedToken" }),
     example: {
@@ -72,14 +77,14 @@ export const listFeedTokens = defineOperation({
   id: "listFeedTokens",
   method: "GET",
   path: "/v3/feeds/{name}/tokens",
-  summary: "The tokens of a feed, without their texts",
+  summary: "The tokens of a feed and when each was used last, without their texts",
   pathParameters: { name: FEED_NAME },
   queryParameters: [],
   success: {
     status: 200,
     description: "The tokens, the oldest first.",
     schema: z.strictObject({ tokens: z.array(tokenSchema) }).meta({ id: "FeedTokens" }),
-    example: { tokens: [EXAMPLE_TOKEN] },
+    example: { tokens: [{ ...EXAMPLE_TOKEN, last_used_at: "2026-11-21T09:30:00Z" }] },
   },
   errorResponses: { 401: UNAUTHORIZED, 404: FEED_NOT_FOUND },
 });
@@ -146,8 +151,14 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
 
   registerOperation(app, listFeedTokens, async (request) => {
     const tokens = cache.tokensOf((await managedFeed(request)).id);
+    const uses = await feeds.tokenUses.read();
     return {
-      tokens: tokens.map(({ id, label, createdAt }) => ({ id, label, created_at: formatTimestamp(createdAt) })),
+      tokens: tokens.map(({ id, label, createdAt }) => ({
+        id,
+        label,
+        created_at: timeOf(createdAt),
+        last_used_at: timeOf(uses.get(id) ?? 0),
+      })),
     };
   });
 

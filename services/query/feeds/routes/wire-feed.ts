@@ -72,7 +72,8 @@ export const EXAMPLE_FEED = {
   updated_at: "2026-11-19T08:00:00Z",
 };
 
-const timeOf = (ms: number) => (ms === 0 ? "" : formatTimestamp(ms));
+/** @param ms since 1970 UTC; 0 for never. */
+export const timeOf = (ms: number) => (ms === 0 ? "" : formatTimestamp(ms));
 
 /** @param head of the last refresh; undefined before the first. */
 export function toWireFeed(feed: Feed, head: RefreshHead | undefined): z.output<typeof feedSchema> {

@@ -68,10 +68,12 @@ function TokenList({ tokens, revoke }: FeedTokens & { revoke(id: string): void }
   if (tokens.length === 0) return <p class="empty">No consumer has a token yet.</p>;
   return (
     <ul class="tags">
-      {tokens.map(({ id, label, created_at: created }) => (
+      {tokens.map(({ id, label, created_at: created, last_used_at: used }) => (
         <li key={id} data-token-id={id}>
           {label === "" ? "without a label" : <Hostile text={label} />}{" "}
-          <span class="faint">made at {formatMinute(created)}</span>{" "}
+          <span class="faint">
+            made at {formatMinute(created)}, {used === "" ? "not used" : `used last at ${formatMinute(used)}`}
+          </span>{" "}
           <button type="button" class="link" aria-label={`Revoke the token ${label || id}`} onClick={() => revoke(id)}>
             Revoke
           </button>
