@@ -3,6 +3,7 @@ import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { formatReasons, sensorToJson } from "../sensors/list.ts";
 import { lastInsertOf } from "./checks/check-services.ts";
+import { feedLines, feedsOf, feedToJson } from "./feed-status.ts";
 import { bytesPerDay, daysUntilFull, formatAge, formatFull, formatSkew } from "./measures.ts";
 import { type Facts, samplesOf } from "./probes/gather.ts";
 import { knownOf, type Probe } from "./probes/probe.ts";
@@ -55,6 +56,7 @@ export function statusToJson(facts: Facts) {
     caches: samplesOf(facts, "noisefloor_cache_age_seconds").map(({ labels, value, url }) => ({
       ...{ url, cache: labels.cache, age_seconds: value },
     })),
+    feeds: feedsOf(facts).map(feedToJson),
     certificate_expires: certificate === undefined ? null : timeOf(knownOf(certificate)),
     ...countsToJson(asked),
   };
@@ -118,6 +120,7 @@ export function statusLines(facts: Facts): (readonly [name: string, text: string
       ? []
       : [["caches", caches.map(({ labels, value }) => `${labels.cache} ${value.toFixed(0)} s`).join(", ")] as const]),
     ...(certificate === undefined ? [] : [["certificate", describeCertificate(certificate, now)] as const]),
+    ...feedLines(facts),
     ...countLines(facts),
   ];
 }

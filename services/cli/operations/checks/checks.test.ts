@@ -300,6 +300,31 @@ test("the growth is what the stored observations take, and a disk that is full a
   expect(lines({ perDay: { value: undefined } })).not.toMatchObject({ store: expect.stringContaining("a day") });
 });
 
+test("the status has each feed once, with its age, size, failures, fall and last use, as its newest service says", () => {
+  const service = (url: string, age: number, addresses: number) => {
+    const values = { age_seconds: age, addresses, refresh_failures: 0, fell_from: 900, silent_tokens: 1 };
+    const metrics = Object.entries({ ...values, last_use_timestamp_seconds: (NOW - HOUR) / 1_000 });
+    const labels = { workspace: "acme", feed: "edge" };
+    return {
+      ...{ ...SERVICE, url },
+      metrics: { value: metrics.map(([name, value]) => ({ name: `noisefloor_feed_${name}`, labels, value })) },
+    };
+  };
+  const given = facts({ services: [service("http://a", 400, 10), service("http://b", 40, 400)] });
+  expect(Object.fromEntries(statusLines(given))).toMatchObject({
+    feeds: "1",
+    "  edge":
+      "of acme, 400 addresses, FELL from 900, refreshed 40 seconds ago, a token used 1 hour ago, 1 no longer used",
+  });
+  expect(statusToJson(given).feeds).toEqual([
+    {
+      ...{ workspace: "acme", feed: "edge", age_seconds: 40, addresses: 400, failures: 0, fell_from: 900 },
+      ...{ last_used: "2026-11-20T02:00:00Z", silent_tokens: 1 },
+    },
+  ]);
+  expect(statusToJson(facts()).feeds).toEqual([]);
+});
+
 test("a replay blames no sensor: neither for its silence, nor for old times or what is rejected", () => {
   const replayed = { keyId: "", lastSeen: NOW - 50 * HOUR, recent: { accepted: 1, "in-the-future": 500 } };
   const today = { accepted: 1, "in-the-future": 500 };
