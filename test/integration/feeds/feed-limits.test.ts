@@ -80,7 +80,7 @@ test("a list that is larger than a workspace's share of the memory is a 503 that
   expect([app.responseMemory.used(), app.admission.inFlight()]).toEqual([0, 0]);
 });
 
-test("however many feeds requests wait for, at most four are refreshed at the same time, and all of them are", async () => {
+test("however many feeds requests wait for, at most three of a workspace are refreshed at the same time, and all of them are", async () => {
   const read = reader(world.client, { maxSeconds: 60 });
   let running = 0;
   let max = 0;
@@ -103,7 +103,7 @@ test("however many feeds requests wait for, at most four are refreshed at the sa
     );
     const counts = (await Promise.all(puts)).map((answer) => answer.json().count);
     expect(counts).toEqual(names.map(() => 1));
-    expect(max).toBe(4);
+    expect(max).toBe(3);
   } finally {
     await process.stop();
   }

@@ -42,13 +42,13 @@ const tableNames = defineQuery({
 
 /**
  * The content of every table of a store, over all its shards; of a store of an earlier version, of those that it has.
- * Of `address_changes` the rows end within minutes.
+ * Rows of `address_changes` end within minutes, and a removal of addresses is remembered for a day.
  */
 export async function storeContents(client: ClickHouseClient): Promise<Record<string, Content>> {
   const present = new Set((await run(client, tableNames, {})).map(({ name }) => name));
   const tables = Object.keys(TABLES).filter((table) => present.has(table));
   return contentsOf(
     client,
-    tables.filter((table) => !["schema_migrations", "address_changes"].includes(table)),
+    tables.filter((table) => !["schema_migrations", "address_changes", "removed_addresses"].includes(table)),
   );
 }
