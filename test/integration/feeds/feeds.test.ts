@@ -244,7 +244,7 @@ test("a token reads its feed and nothing else, until it is revoked", async () =>
     expect((await ask(path, { key: token })).status, path).toBe(401);
   }
   const { tokens } = (await ask("/v3/feeds/edge/tokens")).json();
-  expect(tokens).toEqual([{ id, label: "edge", created_at: expect.any(String) }]);
+  expect(tokens).toEqual([{ id, label: "edge", created_at: expect.any(String), last_used_at: expect.any(String) }]);
   expect((await ask(`/v3/feeds/edge/tokens/${id}`, { key }, { method: "DELETE" })).status).toBe(204);
   expect((await ask("/v3/feeds/edge.txt", { key: token })).status).toBe(401);
 });
