@@ -102,6 +102,7 @@ export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<
   return {
     store(rows, bytes, signal) {
       if (rows.length === 0) return Promise.resolve([]);
+      if (signal?.aborted) return Promise.reject(signal.reason);
       return new Promise((resolve, reject) => {
         const onAbort = () => {
           const index = pending.indexOf(call);

@@ -294,6 +294,7 @@ test("rows whose callers have gone are dropped, whether they wait in the queue o
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(inserts.every(({ rows: count }) => count === 10)).toBe(true);
   isAway = false;
+  await expect(queue.store(rows(15, 20), 0, lost.signal), "gone before").rejects.toThrow("needed elsewhere");
   expect(await queue.store(rows(20, 30), 0)).toEqual([]);
   expect((await stored())?.raw).toBe(10);
   await away.close();
