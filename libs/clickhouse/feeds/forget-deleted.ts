@@ -17,7 +17,8 @@ type Forgotten = {
 
 /**
  * What was deleted is a row until all that could ask for it has ended: lists and cursors of a feed after ten days,
- * answers to the tokens of a deleted feed after thirty. A revoked token stays so in a restore of any backup of its time.
+ * answers to the tokens of a deleted feed after thirty. A revoked token stays revoked in a restore of any backup of
+ * its time.
  */
 const FORGOTTEN: readonly Forgotten[] = [
   { table: "feed_tokens", id: "key_id", isGone: "is_revoked", days: 400 },

@@ -18,10 +18,10 @@ import { markAddressesStale, markRollupsStale } from "./stale-marker.ts";
 const SETTINGS = { log_comment: "remove-observations" } as const;
 
 /**
- * Deletes the observations that a filter finds, and what rollups and feeds' objects know of them. The counts of a sensor
- * that the filter names, and that has no other observation, go as well. Until the rollups are exchanged, answers of
- * theirs are as they were before. Interrupted, the same call does what is left, and so does {@link renewStaleRollups} once the rows are
- * gone.
+ * Deletes the observations that a filter finds, and what rollups and feeds' objects know of them. The counts of a
+ * sensor that the filter names, and that has no other observation, go as well. Until the rollups are exchanged, their
+ * answers are as before. Interrupted, the same call does what is left, and so does {@link renewStaleRollups} once the
+ * rows are gone.
  * @param filter with a condition at least.
  * @returns what was deleted; `isComplete` is false when it was aborted.
  */

@@ -156,8 +156,8 @@ export function addUpSeverities(results: string): string {
 }
 
 /**
- * The distinct addresses of the whole slice by severity, from all tags that an address had in these scopes since `since`
- * (milliseconds). Every address has the tag itself, whose severity is `own`, so only worse tags are looked for.
+ * The distinct addresses of the whole slice by severity, from all tags that an address had in these scopes since
+ * `since` (milliseconds). Every address has the tag itself, whose severity is `own`, so only worse tags are looked for.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",

@@ -1,6 +1,5 @@
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 
 export const TOO_LARGE = "The text is larger than 10 MiB: send it in parts";
@@ -36,6 +35,8 @@ const ENCODINGS: readonly (readonly [start: string, encoding: string])[] = [
   ["fffe", "utf-16le"],
   ["feff", "utf-16be"],
 ];
+/** Addresses are searched for in a piece at a time, while other requests wait. */
+const PIECE_BYTES = 64 * 1024;
 const TAR_AT = 257;
 const HEAD_BYTES = 512;
 
@@ -49,7 +50,7 @@ export async function* decodeFile(file: AsyncIterable<Buffer>, maxBytes: number)
     yield* decodeText(bytes);
     return;
   }
-  const inflated = pipeline(bytes.all(), createGunzip({ chunkSize: inflateChunkBytes() }), () => {});
+  const inflated = pipeline(bytes.all(), createGunzip({ chunkSize: PIECE_BYTES }), () => {});
   try {
     yield* decodeText(await withHead(bound(inflated, maxBytes)));
   } catch (error) {

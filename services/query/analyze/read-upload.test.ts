@@ -111,3 +111,19 @@ test.each([
 test("what a small gzip file becomes counts towards its size", async () => {
   await expect(upload(gzipSync(Buffer.alloc(11 * 1024 * 1024, "x")))).rejects.toThrow("larger than 10 MiB");
 });
+
+test.each([
+  ["plain", (text: Buffer) => text],
+  ["compressed", (text: Buffer) => gzipSync(text)],
+])("others get their turn after every 64 KiB of a %s text", async (_, pack) => {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await upload(pack(Buffer.alloc(4 * 1024 * 1024, "45.6.7.8 a word\n")), 64 * 1024);
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(64);
+});

@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
 import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { contentLength } from "@noisefloor/http/requests/content-length.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { decodeFile, TOO_LARGE } from "./decode-file.ts";
@@ -65,6 +66,8 @@ async function collectFrom(text: AsyncIterable<string>, found: Set<string>): Pro
   for await (const piece of text) {
     collector.add(piece);
     check();
+    // Pieces that have arrived, or come of one compressed chunk, would be one long turn.
+    await yieldToEventLoop();
   }
   collector.end();
   check();

@@ -6,8 +6,8 @@ type Queue = { readonly lock: Lock; waiting: number };
 export type Turns = <T>(sender: string, signal: AbortSignal | undefined, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Work that takes a whole thread: a sender has one share of it, however many requests it sends side by side. Senders who
- * each do one thing at a time get equal shares.
+ * Work that takes a whole thread: a sender has one share of it, however many requests it sends side by side. Senders
+ * who each do one thing at a time get equal shares.
  */
 export function takeTurns(): Turns {
   const queues = new Map<string, Queue>();
