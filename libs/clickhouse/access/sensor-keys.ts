@@ -1,8 +1,8 @@
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
-import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "../mutations/replace-rows.ts";
 
 const sensorKeySchema = z.object({
   keyId: z.string(),

@@ -2,10 +2,10 @@ import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { readyMadeNames } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { z } from "zod";
-import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
+import { mutate } from "../mutations/mutate.ts";
 import { AGEING_TABLES } from "../schema/tables.ts";
 
 const scopedTables = defineQuery({

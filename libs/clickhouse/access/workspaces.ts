@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { ENTITLEMENTS } from "@noisefloor/domain/access/caller.ts";
 import { z } from "zod";
-import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "../mutations/replace-rows.ts";
 
 const workspaceSchema = z.object({
   workspaceId: z.string(),

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { DEAD_LETTER_RETRIES, DEAD_LETTERS } from "../client/table-names.ts";
+import { mutate } from "../mutations/mutate.ts";
 import { DEAD_LETTER_SOURCES, type DeadLetterSource } from "./dead-letters.ts";
 
 /** Which dead letters are selected; what is left out means any. */

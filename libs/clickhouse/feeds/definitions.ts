@@ -1,8 +1,8 @@
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { z } from "zod";
-import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "../mutations/replace-rows.ts";
 
 const allFeeds = defineQuery({
   name: "all-feeds",

@@ -1,8 +1,8 @@
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
-import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { mutate } from "../mutations/mutate.ts";
 
 type Forgotten = {
   readonly table: string;

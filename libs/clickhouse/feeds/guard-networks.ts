@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "../mutations/replace-rows.ts";
 
 /** The workspace of what no feed of any workspace lists. */
 export const NO_WORKSPACE = "";

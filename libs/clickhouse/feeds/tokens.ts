@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "../mutations/replace-rows.ts";
 
 const tokenSchema = z.object({
   id: z.string(),

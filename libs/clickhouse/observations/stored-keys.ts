@@ -1,10 +1,10 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { z } from "zod";
-import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
+import { mutate } from "../mutations/mutate.ts";
 
 /** What tells an observation from all others. `observed_at` in milliseconds since 1970 UTC. */
 export type ObservationKey = {

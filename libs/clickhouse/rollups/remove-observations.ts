@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { mutate } from "../changes/mutate.ts";
 import { readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
+import { mutate } from "../mutations/mutate.ts";
 import {
   conditionOf,
   countFiltered,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { mutate } from "../changes/mutate.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
+import { mutate } from "../mutations/mutate.ts";
 import type { TimeRange } from "./replace.ts";
 
 /**

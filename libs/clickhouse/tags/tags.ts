@@ -1,8 +1,8 @@
 import { type Tag, tagSchema } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
-import { replaceRows } from "../changes/replace-rows.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
+import { replaceRows } from "../mutations/replace-rows.ts";
 
 const allTags = defineQuery({
   name: "all-tags",

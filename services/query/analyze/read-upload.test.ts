@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
+import { routableAddressesIn } from "@noisefloor/domain/pasted-text/find-addresses.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { collectAddresses, readUpload } from "./read-upload.ts";

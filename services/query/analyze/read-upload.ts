@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
-import { routableAddressesIn } from "@noisefloor/domain/search/find-addresses.ts";
+import { routableAddressesIn } from "@noisefloor/domain/pasted-text/find-addresses.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { contentLength } from "@noisefloor/http/requests/content-length.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { CSV_HEADER, type ListedAddress, listStored, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_HEADER, type ListedAddress, listStored, toCsvRow } from "@noisefloor/domain/feeds/listed-address.ts";
 import { type AddressContext, streamContexts } from "../address/read-contexts.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { AskedSearch } from "./asked.ts";

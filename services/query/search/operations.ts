@@ -1,4 +1,4 @@
-import { CSV_HEADER } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_HEADER } from "@noisefloor/domain/feeds/listed-address.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import { CSV_COLUMNS, listSearched, toCsvFields } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_COLUMNS, listSearched, toCsvFields } from "@noisefloor/domain/feeds/listed-address.ts";
 import { formatCsvFields } from "@noisefloor/domain/text/csv.ts";
 import { z } from "zod";
 import type { CommandContext } from "../../framework/command.ts";

@@ -1,4 +1,4 @@
-import { type Entry, findAddresses } from "@noisefloor/domain/search/find-addresses.ts";
+import { type Entry, findAddresses } from "@noisefloor/domain/pasted-text/find-addresses.ts";
 import { pagePath } from "../routing/paths.ts";
 
 /** Mail programs and chats cut longer links. */

@@ -1,5 +1,5 @@
+import { readSearch } from "@noisefloor/domain/pasted-text/read-search.ts";
 import { findField } from "@noisefloor/domain/query-language/fields.ts";
-import { readSearch } from "@noisefloor/domain/search/read-search.ts";
 import { addressPath, asnPath, countryPath, networkPath, pagePath, searchPath } from "../routing/paths.ts";
 import { listPage } from "./list-link.ts";
 

@@ -1,4 +1,4 @@
-import { CSV_COLUMNS, CSV_HEADER, toCsvFields, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_COLUMNS, CSV_HEADER, toCsvFields, toCsvRow } from "@noisefloor/domain/feeds/listed-address.ts";
 import { formatCsvLine } from "@noisefloor/domain/text/csv.ts";
 import type { FeedItem, FeedItems } from "../feed-content.ts";
 import { addressLines } from "./address-lines.ts";

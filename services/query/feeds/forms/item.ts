@@ -1,4 +1,4 @@
-import { type ListedAddress, listStored } from "@noisefloor/domain/search/listed-address.ts";
+import { type ListedAddress, listStored } from "@noisefloor/domain/feeds/listed-address.ts";
 import type { FeedItem } from "../feed-content.ts";
 
 /** An address as json and ndjson have it. Its members, in this order, are the columns of csv. */

@@ -1,4 +1,4 @@
-import type { Entry } from "@noisefloor/domain/search/find-addresses.ts";
+import type { Entry } from "@noisefloor/domain/pasted-text/find-addresses.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { contextsOf } from "../../api/questions.ts";

@@ -1,4 +1,4 @@
-import { type Entry, NOT_LOOKED_UP } from "@noisefloor/domain/search/find-addresses.ts";
+import { type Entry, NOT_LOOKED_UP } from "@noisefloor/domain/pasted-text/find-addresses.ts";
 import { networkPath } from "../../routing/paths.ts";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { TableHead } from "../../shell/table-head.tsx";

@@ -1,4 +1,4 @@
-import { CSV_HEADER, listSearched, toCsvRow } from "@noisefloor/domain/search/listed-address.ts";
+import { CSV_HEADER, listSearched, toCsvRow } from "@noisefloor/domain/feeds/listed-address.ts";
 import type { SearchPage } from "../../api/operations.ts";
 import { saveFile } from "../../shell/save-file.ts";
 

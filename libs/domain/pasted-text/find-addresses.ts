@@ -1,6 +1,6 @@
 import { isIpv4, isRoutableIpv4 } from "../address/ipv4.ts";
 import { mappedIpv4 } from "../address/ipv6.ts";
-import { toPlainText } from "./pasted-text.ts";
+import { toPlainText } from "./plain-text.ts";
 
 /** Something in a text that is, or was meant to be, an address. */
 export type Entry = {
