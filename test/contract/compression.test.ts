@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeApp } from "../support/worlds/http.ts";

@@ -3,7 +3,7 @@ import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { connectStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
-import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";

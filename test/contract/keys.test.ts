@@ -1,4 +1,4 @@
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";

@@ -1,4 +1,4 @@
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { networkList } from "../support/builders/network-list.ts";
 import { makeApp } from "../support/worlds/http.ts";

@@ -1,7 +1,7 @@
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
-import { registerQuery } from "@noisefloor/query/app.ts";
+import { registerQuery } from "@noisefloor/query/app/app.ts";
 import { type FeedHealth, type Feeds, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { insertRefreshes, NO_REVISION } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";

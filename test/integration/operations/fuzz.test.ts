@@ -1,6 +1,6 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";

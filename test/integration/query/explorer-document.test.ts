@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { EXPLORER_SECURITY_POLICY, readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";

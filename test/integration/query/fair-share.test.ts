@@ -5,7 +5,7 @@ import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { LimitOptions } from "@noisefloor/http/limits/limits.ts";
 import { MAX_PIPELINED_REQUESTS } from "@noisefloor/http/limits/rejections.ts";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";

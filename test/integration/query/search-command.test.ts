@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";

@@ -1,7 +1,7 @@
 import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Browser } from "playwright-core";
 import { expect, inject } from "vitest";

@@ -1,7 +1,7 @@
 import { describeOperations } from "@noisefloor/http/operations/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { ANALYSIS } from "@noisefloor/query/analyze/operations.ts";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { z } from "zod";
 
 /** The time that examples of observations have: long past when they are sent. */

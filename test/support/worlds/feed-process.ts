@@ -1,7 +1,7 @@
 import { openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
-import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { type FeedsOptions, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import type { FastifyInstance } from "fastify";

@@ -4,6 +4,12 @@
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
 import type { getIps } from "@noisefloor/query/address/route.ts";
 import type { fullContextSchema, quickContextSchema } from "@noisefloor/query/address/schema.ts";
+import type { getAddressObservations } from "@noisefloor/query/address-observations/observations-operation.ts";
+import type {
+  getAddressInteraction,
+  getAddressSensors,
+  getAddressTags,
+} from "@noisefloor/query/address-observations/operations.ts";
 import type { getFeedGuarded } from "@noisefloor/query/feeds/guard/feed-guarded.ts";
 import type { getGuardedAttackers } from "@noisefloor/query/feeds/guard/guarded-attackers.ts";
 import type { getGuard } from "@noisefloor/query/feeds/guard/route.ts";
@@ -12,8 +18,6 @@ import type { getFeedAddresses } from "@noisefloor/query/feeds/routes/first-addr
 import type { getFeedHistory } from "@noisefloor/query/feeds/routes/history.ts";
 import type { createFeedToken, listFeedTokens } from "@noisefloor/query/feeds/routes/tokens.ts";
 import type { getNetwork } from "@noisefloor/query/network/operation.ts";
-import type { getAddressObservations } from "@noisefloor/query/noise/observations-operation.ts";
-import type { getAddressInteraction, getAddressSensors, getAddressTags } from "@noisefloor/query/noise/operations.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
 import type { rowSchema, searchMetadata } from "@noisefloor/query/search/operations.ts";
 import type { searchStats } from "@noisefloor/query/search/stats.ts";

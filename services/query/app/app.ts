@@ -5,47 +5,47 @@ import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
-import type { MaxInProcess } from "./activity/count.ts";
-import { getTagActivity, registerTagActivity } from "./activity/route.ts";
-import type { LookupCaches } from "./address/lookup-caches.ts";
-import { getIp, getIps, registerIp } from "./address/route.ts";
-import { lookUpInStore } from "./address/store-lookup.ts";
-import { type AddressIndex, type FindInMemory, findInMemory, lookUpInMemory } from "./address-index/memory-lookup.ts";
-import { ANALYZE_OPERATIONS } from "./analyze/operations.ts";
-import { registerAnalyze } from "./analyze/route.ts";
-import { authenticator } from "./auth.ts";
-import { getCommunityIp, registerCommunity } from "./community/route.ts";
-import { getCve, getCves } from "./cves/operations.ts";
-import { registerCves } from "./cves/route.ts";
-import type { FeedsService } from "./feeds/feeds.ts";
-import { limitTokens } from "./feeds/routes/readers.ts";
-import { FEED_OPERATIONS, registerFeeds } from "./feeds/routes/register.ts";
-import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
-import { legacySearch, registerLegacySearch } from "./legacy/search-route.ts";
-import { getNetwork } from "./network/operation.ts";
-import { registerNetwork } from "./network/route.ts";
+import type { MaxInProcess } from "../activity/count.ts";
+import { getTagActivity, registerTagActivity } from "../activity/route.ts";
+import type { LookupCaches } from "../address/lookup-caches.ts";
+import { getIp, getIps, registerIp } from "../address/route.ts";
+import { lookUpInStore } from "../address/store-lookup.ts";
+import { type AddressIndex, type FindInMemory, findInMemory, lookUpInMemory } from "../address-index/memory-lookup.ts";
+import { ADDRESS_OBSERVATION_OPERATIONS } from "../address-observations/operations.ts";
+import { registerAddressObservations } from "../address-observations/route.ts";
+import { ANALYZE_OPERATIONS } from "../analyze/operations.ts";
+import { registerAnalyze } from "../analyze/route.ts";
+import { authenticator } from "../auth.ts";
+import { getCommunityIp, registerCommunity } from "../community/route.ts";
+import { getCve, getCves } from "../cves/operations.ts";
+import { registerCves } from "../cves/route.ts";
+import type { FeedsService } from "../feeds/feeds.ts";
+import { limitTokens } from "../feeds/routes/readers.ts";
+import { FEED_OPERATIONS, registerFeeds } from "../feeds/routes/register.ts";
+import { LEGACY_OPERATIONS, registerLegacy } from "../legacy/route.ts";
+import { legacySearch, registerLegacySearch } from "../legacy/search-route.ts";
+import { getNetwork } from "../network/operation.ts";
+import { registerNetwork } from "../network/route.ts";
+import type { Explorer } from "../pages/explorer.ts";
+import { registerPages } from "../pages/route.ts";
+import { getPlans, registerPlans } from "../plans/route.ts";
+import { lookupCounting } from "../rate-limit/count-lookups.ts";
+import type { LookupLimit } from "../rate-limit/limit.ts";
+import { SEARCH_OPERATIONS } from "../search/operations.ts";
+import { registerSearch } from "../search/route.ts";
+import { earlierSearchStats, registerSearchStats, searchStats } from "../search/stats.ts";
+import { registerValidateQuery, validateQuery } from "../search/validate.ts";
+import { registerSearchValues, searchValues } from "../search/values.ts";
+import { listSensors } from "../sensors/operation.ts";
+import { registerSensors } from "../sensors/route.ts";
+import { registerStats, STATS_OPERATIONS } from "../stats/route.ts";
+import { getTagSummary, registerTagSummary } from "../summary/route.ts";
+import { listTags, registerTags } from "../tags/route.ts";
+import { getTagRule, registerTagRule } from "../tags/rule.ts";
+import { getTimeline, registerTimeline } from "../timeline/route.ts";
+import { TIMESERIES_OPERATIONS } from "../timeseries/operations.ts";
+import { registerTimeseries } from "../timeseries/route.ts";
 import { lookForNewKeys } from "./new-keys.ts";
-import { NOISE_OPERATIONS } from "./noise/operations.ts";
-import { registerNoise } from "./noise/route.ts";
-import type { Explorer } from "./pages/explorer.ts";
-import { registerPages } from "./pages/route.ts";
-import { getPlans, registerPlans } from "./plans/route.ts";
-import { lookupCounting } from "./rate-limit/count-lookups.ts";
-import type { LookupLimit } from "./rate-limit/limit.ts";
-import { SEARCH_OPERATIONS } from "./search/operations.ts";
-import { registerSearch } from "./search/route.ts";
-import { earlierSearchStats, registerSearchStats, searchStats } from "./search/stats.ts";
-import { registerValidateQuery, validateQuery } from "./search/validate.ts";
-import { registerSearchValues, searchValues } from "./search/values.ts";
-import { listSensors } from "./sensors/operation.ts";
-import { registerSensors } from "./sensors/route.ts";
-import { registerStats, STATS_OPERATIONS } from "./stats/route.ts";
-import { getTagSummary, registerTagSummary } from "./summary/route.ts";
-import { listTags, registerTags } from "./tags/route.ts";
-import { getTagRule, registerTagRule } from "./tags/rule.ts";
-import { getTimeline, registerTimeline } from "./timeline/route.ts";
-import { TIMESERIES_OPERATIONS } from "./timeseries/operations.ts";
-import { registerTimeseries } from "./timeseries/route.ts";
 
 export type QueryDeps = {
   readonly read: Read;
@@ -83,7 +83,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getIp,
   getIps,
   getTimeline,
-  ...NOISE_OPERATIONS,
+  ...ADDRESS_OBSERVATION_OPERATIONS,
   getNetwork,
   ...SEARCH_OPERATIONS,
   searchStats,
@@ -130,7 +130,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
   registerAnalyze(app, { ...lookupDeps, authenticate, countLookups });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
-  registerNoise(app, { ...lookupDeps, authenticate, countLookups });
+  registerAddressObservations(app, { ...lookupDeps, authenticate, countLookups });
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
   const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
   registerSearch(app, searchDeps);

@@ -18,13 +18,13 @@ import { getAddressInteraction, getAddressSensors, getAddressTags } from "./oper
 import { countEntries, type EntryList, type OfAddress, readAddressSensors, readEntries, readTags } from "./queries.ts";
 import { readAddressObservations } from "./read-observations.ts";
 
-export type NoiseDeps = LookupDeps & {
+export type AddressObservationDeps = LookupDeps & {
   readonly authenticate: Authenticate;
   readonly countLookups: CountLookups;
 };
 
 /** `GET /v3/noise/ips/{ip}/...`, besides the timeline: details of an address, with the scopes of the timeline. */
-export function registerNoise(app: FastifyInstance, deps: NoiseDeps): void {
+export function registerAddressObservations(app: FastifyInstance, deps: AddressObservationDeps): void {
   registerOperation(app, getAddressTags, (request, reply, deadline) =>
     readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
       tagsOf(asked, deps, deadline.signal),
@@ -73,7 +73,7 @@ type Call = {
 /** Checks a request about one address and counts it as a lookup. */
 function readAddress<Answer>(
   app: FastifyInstance,
-  { authenticate, countLookups, now, retentionDays }: NoiseDeps,
+  { authenticate, countLookups, now, retentionDays }: AddressObservationDeps,
   { request, reply, deadline }: Call,
   scopesOf: ScopesOf,
   read: (asked: OfAddress, caller: Caller) => Promise<Answer>,
@@ -88,7 +88,7 @@ function readAddress<Answer>(
 }
 
 /** Tags that are no longer in the catalogue have no name and are left out. */
-async function tagsOf(asked: OfAddress, deps: NoiseDeps, signal: AbortSignal) {
+async function tagsOf(asked: OfAddress, deps: AddressObservationDeps, signal: AbortSignal) {
   const [rows] = await Promise.all([deps.read(readTags, asked, signal), refreshOutdated(deps)]);
   const known = rows.flatMap((row) => {
     const tag = deps.catalogue.byId(row.id);
@@ -108,7 +108,7 @@ async function tagsOf(asked: OfAddress, deps: NoiseDeps, signal: AbortSignal) {
   return { ip: asked.ip, tags };
 }
 
-async function sensorsOf({ ip, ...asked }: OfAddress, { read }: NoiseDeps, signal: AbortSignal) {
+async function sensorsOf({ ip, ...asked }: OfAddress, { read }: AddressObservationDeps, signal: AbortSignal) {
   const rows = await read(readAddressSensors, { ip, ...asked }, signal);
   return {
     ip,
@@ -122,7 +122,7 @@ async function sensorsOf({ ip, ...asked }: OfAddress, { read }: NoiseDeps, signa
   };
 }
 
-async function interactionOf(asked: OfAddress, { read }: NoiseDeps, signal: AbortSignal) {
+async function interactionOf(asked: OfAddress, { read }: AddressObservationDeps, signal: AbortSignal) {
   const [entries, counted] = await Promise.all([
     read(readEntries, asked, signal),
     read(countEntries, asked, signal).then((rows) => onlyRow(countEntries, rows)),

@@ -11,7 +11,7 @@ import { MAX_ENTRIES } from "./queries.ts";
 
 const SINCE = "Covers all that is stored, as the full context does. Counts as a lookup.";
 
-const NOISE = {
+const OF_ADDRESS = {
   method: "GET",
   group: "Addresses",
   pathParameters: { ip: ADDRESS },
@@ -29,7 +29,7 @@ const observations = count.min(1).describe("Distinct observations with it.");
 
 /** `GET /v3/noise/ips/{ip}/tags`: since when and until when an address was seen with each of its tags. */
 export const getAddressTags = defineOperation({
-  ...NOISE,
+  ...OF_ADDRESS,
   id: "getAddressTags",
   path: "/v3/noise/ips/{ip}/tags",
   summary: "The tags of an address, with the times of their observations",
@@ -74,7 +74,7 @@ const text = z.string().describe("As the address sent it: it may hold anything."
 
 /** `GET /v3/noise/ips/{ip}/interaction`: what an address sent to sensors that let it log in or answered it. */
 export const getAddressInteraction = defineOperation({
-  ...NOISE,
+  ...OF_ADDRESS,
   id: "getAddressInteraction",
   path: "/v3/noise/ips/{ip}/interaction",
   summary: "What an address tried to log in with, typed and left behind",
@@ -116,7 +116,7 @@ export const getAddressInteraction = defineOperation({
 
 /** `GET /v3/noise/ips/{ip}/sensors`: which sensors saw an address, of those that the caller may know. */
 export const getAddressSensors = defineOperation({
-  ...NOISE,
+  ...OF_ADDRESS,
   id: "getAddressSensors",
   path: "/v3/noise/ips/{ip}/sensors",
   summary: "The sensors that saw an address",
@@ -159,7 +159,7 @@ export const getAddressSensors = defineOperation({
   },
 });
 
-export const NOISE_OPERATIONS = [
+export const ADDRESS_OBSERVATION_OPERATIONS = [
   getAddressTags,
   getAddressInteraction,
   getAddressObservations,
