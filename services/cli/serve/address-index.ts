@@ -2,7 +2,7 @@ import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";
-import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
+import type { AddressIndex } from "@noisefloor/query/address-index/ask-index.ts";
 import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { startSightings } from "@noisefloor/query/address-index/sightings-of-owners.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";

@@ -1,9 +1,9 @@
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
-import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
+import type { AddressIndex } from "@noisefloor/query/address-index/ask-index.ts";
 import { registerQuery } from "@noisefloor/query/app/app.ts";
-import { type FeedHealth, type Feeds, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
+import { type FeedHealth, type Feeds, openFeeds } from "@noisefloor/query/feeds/service/feeds.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { EXPLORER_DIRECTORY } from "../paths.ts";

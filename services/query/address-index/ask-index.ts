@@ -1,4 +1,7 @@
-import type { AddressIndex } from "./memory-lookup.ts";
+import type { SightingsCache } from "./sightings-cache.ts";
+
+/** The sightings in memory that lookups of single addresses in the global dataset are answered from. */
+export type AddressIndex = Pick<SightingsCache, "find" | "severitiesOf" | "visit" | "isCurrent">;
 
 /** What the index in memory says; undefined when it is not up to date. @param ask may yield. */
 export async function askIndex<T>(

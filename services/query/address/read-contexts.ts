@@ -1,8 +1,8 @@
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
-import type { FindInMemory } from "../address-index/memory-lookup.ts";
 import { oneAhead } from "../in-order.ts";
 import type { AddressDetails } from "./details-query.ts";
+import type { FindInMemory } from "./memory-lookup.ts";
 import { detailsInParts, readDetails, readDetailsOfMany } from "./read-details.ts";
 import type { AddressRecord, AddressSummary } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";

@@ -2,7 +2,7 @@ import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts"
 import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import { keyOf } from "@noisefloor/http/requests/key.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { passwordOf } from "../feeds/routes/readers.ts";
+import { passwordOf } from "../feeds/requests/readers.ts";
 
 /** The keys and tokens of a store, as this process knows them. */
 export type KnownKeys = {

@@ -4,8 +4,7 @@ import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS, severityOf } from "@noisefloor/domain/tags/classification.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
-import { askIndex } from "../address-index/ask-index.ts";
-import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { type AddressIndex, askIndex } from "../address-index/ask-index.ts";
 import { ATTACKED } from "../address-index/sighting-table.ts";
 import { countSeen, countSeenBySeverity } from "./queries.ts";
 

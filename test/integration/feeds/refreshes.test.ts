@@ -8,7 +8,7 @@ import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { readChangesSince } from "@noisefloor/query/feeds/lists/history.ts";
 import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
-import { openTokenUses } from "@noisefloor/query/feeds/token-uses.ts";
+import { openTokenUses } from "@noisefloor/query/feeds/service/token-uses.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";

@@ -7,8 +7,8 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
+import { findInMemory, lookUpInMemory } from "@noisefloor/query/address/memory-lookup.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
-import { findInMemory, lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
 import type { SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {

@@ -22,7 +22,7 @@ import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import type { Sink } from "@noisefloor/ingest/store/sink.ts";
 import type { NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app/app.ts";
-import { type FeedsService, openFeeds } from "@noisefloor/query/feeds/feeds.ts";
+import { type FeedsService, openFeeds } from "@noisefloor/query/feeds/service/feeds.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";

@@ -10,9 +10,9 @@ import type {
   getAddressSensors,
   getAddressTags,
 } from "@noisefloor/query/address-observations/operations.ts";
-import type { getFeedGuarded } from "@noisefloor/query/feeds/guard/feed-guarded.ts";
-import type { getGuardedAttackers } from "@noisefloor/query/feeds/guard/guarded-attackers.ts";
-import type { getGuard } from "@noisefloor/query/feeds/guard/route.ts";
+import type { getFeedGuarded } from "@noisefloor/query/feeds/guard-routes/feed-guarded.ts";
+import type { getGuardedAttackers } from "@noisefloor/query/feeds/guard-routes/guarded-attackers.ts";
+import type { getGuard } from "@noisefloor/query/feeds/guard-routes/route.ts";
 import type { getFeed, listFeeds } from "@noisefloor/query/feeds/routes/definitions.ts";
 import type { getFeedAddresses } from "@noisefloor/query/feeds/routes/first-addresses.ts";
 import type { getFeedHistory } from "@noisefloor/query/feeds/routes/history.ts";

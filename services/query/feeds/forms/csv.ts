@@ -1,8 +1,8 @@
 import { CSV_COLUMNS, CSV_HEADER, toCsvFields, toCsvRow } from "@noisefloor/domain/feeds/listed-address.ts";
 import { formatCsvLine } from "@noisefloor/domain/text/csv.ts";
 import type { FeedItem, FeedItems } from "../feed-content.ts";
+import type { Form } from "../form.ts";
 import { addressLines } from "./address-lines.ts";
-import type { Form } from "./form.ts";
 import { toWireItem } from "./item.ts";
 
 /** Changes have a first column `action`, and of gone addresses no more than that they are. */

@@ -1,8 +1,8 @@
 import { type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import type { FeedHead } from "../feed-content.ts";
+import type { Form } from "../form.ts";
 import { addressLines, LINES } from "./address-lines.ts";
-import type { Form } from "./form.ts";
 
 /** How long resolvers may keep an answer, that an address is not listed included, in seconds. */
 const TTL = 300;

@@ -1,8 +1,8 @@
+import type { Form } from "../form.ts";
 import { mmdb } from "../mmdb/mmdb.ts";
 import { stix } from "../objects/stix.ts";
 import { csv } from "./csv.ts";
 import { dnsbl, rpz } from "./dns-zones.ts";
-import type { Form } from "./form.ts";
 import { iprep } from "./iprep.ts";
 import { ipset } from "./ipset.ts";
 import { json, ndjson } from "./json.ts";

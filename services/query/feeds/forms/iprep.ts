@@ -1,5 +1,5 @@
 import type { FeedItem } from "../feed-content.ts";
-import type { Form } from "./form.ts";
+import type { Form } from "../form.ts";
 
 type Category = {
   readonly number: number;

@@ -1,8 +1,8 @@
 import { type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import type { FeedHead } from "../feed-content.ts";
+import type { Form } from "../form.ts";
 import { addressLines } from "./address-lines.ts";
-import type { Form } from "./form.ts";
 
 /** ipset's names have at most 31 characters, of which the new set's `.new` takes four. */
 const MAX_LENGTH = 27;

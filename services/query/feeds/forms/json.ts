@@ -1,7 +1,7 @@
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { FeedHead, FeedItems } from "../feed-content.ts";
+import type { Form } from "../form.ts";
 import { addressLines } from "./address-lines.ts";
-import type { Form } from "./form.ts";
 import { toWireItem } from "./item.ts";
 
 /** One object: the feed, and `items`, or with `since` what was `added` and `removed`. */

@@ -1,9 +1,9 @@
 import { type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import type { FeedHead } from "../feed-content.ts";
+import type { Form } from "../form.ts";
 import { addressLines } from "./address-lines.ts";
 import { AGGREGATE, blockTexts } from "./aggregate.ts";
-import type { Form } from "./form.ts";
 
 /** A name of nftables' language without quotes. */
 const NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,63}$/;

@@ -1,7 +1,7 @@
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
+import type { Form, FormWriter } from "../form.ts";
 import { addressLines } from "./address-lines.ts";
 import { AGGREGATE, blockTexts } from "./aggregate.ts";
-import type { Form, FormWriter } from "./form.ts";
 
 /** An address a line and nothing else; changes are `+address` and `-address` lines, gone ones first. */
 const ADDRESSES: FormWriter = {

@@ -8,10 +8,10 @@ import { z } from "zod";
 import { feedBodyCost } from "../../costs.ts";
 import type { FeedObjects } from "../feed-content.ts";
 import { toFeedObject } from "../objects/feed-objects.ts";
-import type { FeedRouteDeps } from "../routes/deps.ts";
-import { DISABLED, NOT_PREPARED, preparedState } from "../routes/prepared-state.ts";
-import { readableFeed, readerOf } from "../routes/readers.ts";
-import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { DISABLED, NOT_PREPARED, preparedState } from "../requests/prepared-state.ts";
+import { readableFeed, readerOf } from "../requests/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 import { type EventContent, writeEvent, writeHashes, writeManifest } from "./event.ts";
 
 const NO_FILE = "A MISP feed has the files manifest.json, hashes.csv and the event that its manifest names";

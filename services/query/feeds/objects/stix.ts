@@ -1,5 +1,5 @@
 import type { FeedHead, FeedObjects } from "../feed-content.ts";
-import type { Form } from "../forms/form.ts";
+import type { Form } from "../form.ts";
 import { IDENTITY, toIndicator } from "./indicator.ts";
 
 /** A bundle of STIX 2.1: an indicator an address; changes are new versions, of gone addresses with `revoked`. */

@@ -26,10 +26,18 @@ import { warningsOf } from "../../search/meant-query.ts";
 import { wrongQuery } from "../../search/operations.ts";
 import { storedText, texts } from "../../wire.ts";
 import type { Feed } from "../lists/search-feed.ts";
-import { isReadyMadeName } from "../ready-made.ts";
-import type { FeedRouteDeps } from "./deps.ts";
-import { DELETED, managerOf, readableFeed, readerOf } from "./readers.ts";
-import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, feedSchema, toWireFeed, UNAUTHORIZED } from "./wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { DELETED, managerOf, readableFeed, readerOf } from "../requests/readers.ts";
+import {
+  EXAMPLE_FEED,
+  FEED_NAME,
+  FEED_NOT_FOUND,
+  FEEDS,
+  feedSchema,
+  toWireFeed,
+  UNAUTHORIZED,
+} from "../requests/wire-feed.ts";
+import { isReadyMadeName } from "../service/ready-made.ts";
 
 const MAX_FEEDS = 100;
 const TOO_MANY = `A workspace has at most ${MAX_FEEDS} feeds`;

@@ -6,10 +6,10 @@ import { z } from "zod";
 import { classification, count, ip, texts, timestamp } from "../../wire.ts";
 import { toWireItem } from "../forms/item.ts";
 import { readItems } from "../lists/items.ts";
-import type { FeedRouteDeps } from "./deps.ts";
-import { DISABLED, NOT_PREPARED, preparedState } from "./prepared-state.ts";
-import { readableFeed, readerOf } from "./readers.ts";
-import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { DISABLED, NOT_PREPARED, preparedState } from "../requests/prepared-state.ts";
+import { readableFeed, readerOf } from "../requests/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 
 const LIMIT = wholeNumber({ name: "limit", description: "How many, at most.", min: 1, max: 1_000, fallback: 25 });
 

@@ -5,9 +5,9 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { count, timestamp } from "../../wire.ts";
 import { formatCursor } from "../cursor.ts";
-import type { FeedRouteDeps } from "./deps.ts";
-import { readableFeed, readerOf } from "./readers.ts";
-import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { readableFeed, readerOf } from "../requests/readers.ts";
+import { EXAMPLE_FEED, FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 
 const MAX_REVISIONS = 1_000;
 

@@ -2,8 +2,8 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { IPREP_CATEGORIES_CSV } from "../forms/iprep.ts";
-import { type ReaderDeps, readerOf } from "./readers.ts";
-import { FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+import { type ReaderDeps, readerOf } from "../requests/readers.ts";
+import { FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 
 const TYPE = "text/csv";
 

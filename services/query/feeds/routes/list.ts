@@ -8,16 +8,16 @@ import { z } from "zod";
 import { feedBodyCost } from "../../costs.ts";
 import { formatCursor, parseCursor } from "../cursor.ts";
 import type { FeedHead } from "../feed-content.ts";
-import type { Form } from "../forms/form.ts";
+import type { Form } from "../form.ts";
 import { FORMS } from "../forms/forms.ts";
 import { readItems } from "../lists/items.ts";
 import type { FeedState } from "../lists/lists.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import { changedObjects, objectsOfList } from "../objects/feed-objects.ts";
-import type { FeedRouteDeps } from "./deps.ts";
-import { NOT_PREPARED, preparedState } from "./prepared-state.ts";
-import { readableFeed, readerOf } from "./readers.ts";
-import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "./wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { NOT_PREPARED, preparedState } from "../requests/prepared-state.ts";
+import { readableFeed, readerOf } from "../requests/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 
 const NAMES = FORMS.map(({ name }) => name);
 const FORM: PathParameter = {

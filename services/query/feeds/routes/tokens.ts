@@ -10,9 +10,9 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
 import { none, storedText, timestamp } from "../../wire.ts";
-import type { FeedRouteDeps } from "./deps.ts";
-import { managerOf } from "./readers.ts";
-import { FEED_NAME, FEED_NOT_FOUND, FEEDS, timeOf, UNAUTHORIZED } from "./wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { managerOf } from "../requests/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, timeOf, UNAUTHORIZED } from "../requests/wire-feed.ts";
 
 const MAX_TOKENS = 20;
 const TOO_MANY = `A feed has at most ${MAX_TOKENS} tokens: revoke one that is no longer used`;

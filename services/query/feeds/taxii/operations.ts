@@ -3,7 +3,7 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { texts, uuid } from "../../wire.ts";
-import { UNAUTHORIZED } from "../routes/wire-feed.ts";
+import { UNAUTHORIZED } from "../requests/wire-feed.ts";
 import { ADDED_AFTER, LIMIT, MATCHES, NEXT } from "./page.ts";
 
 /** taxii2-client takes this spelling alone. */

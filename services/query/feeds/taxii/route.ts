@@ -9,10 +9,10 @@ import type { FeedObject } from "../feed-content.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import { toFeedObject } from "../objects/feed-objects.ts";
 import { IDENTITY, toIndicator } from "../objects/indicator.ts";
-import type { FeedRouteDeps } from "../routes/deps.ts";
-import { preparedState } from "../routes/prepared-state.ts";
-import { readerOf } from "../routes/readers.ts";
-import { feedOfToken } from "../token-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { preparedState } from "../requests/prepared-state.ts";
+import { readerOf } from "../requests/readers.ts";
+import { feedOfToken } from "../requests/token-feed.ts";
 import {
   API_ROOT,
   discoverTaxii,

@@ -11,10 +11,10 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
 import { ip, storedText, timestamp, uuid } from "../../wire.ts";
-import type { FeedRouteDeps } from "../routes/deps.ts";
-import { managerOf } from "../routes/readers.ts";
-import { FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
-import { readAttackers } from "./attackers.ts";
+import { readAttackers } from "../guard/attackers.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { managerOf } from "../requests/readers.ts";
+import { FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 import { REASONS, reasonMembers, toWireReason } from "./wire-reason.ts";
 
 const MAX_NETWORKS = 10_000;

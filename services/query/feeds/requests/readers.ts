@@ -5,8 +5,8 @@ import { keyOf } from "@noisefloor/http/requests/key.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 import type { Authenticate } from "../../auth.ts";
-import type { Feeds } from "../feeds.ts";
 import type { Feed } from "../lists/search-feed.ts";
+import type { Feeds } from "../service/feeds.ts";
 
 /** Who reads a feed: a workspace by its key, or the holder of a token for one feed. */
 export type FeedReader = {

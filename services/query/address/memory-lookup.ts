@@ -1,12 +1,9 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { type LookupCaches, MAX_CACHE_AGE_SECONDS } from "../address/lookup-caches.ts";
-import type { AddressSummary, LookUpAddress, NoiseSummary } from "../address/records.ts";
-import type { Sighting } from "./sighting-table.ts";
-import type { SightingsCache } from "./sightings-cache.ts";
-
-/** The sightings in memory that lookups of single addresses in the global dataset are answered from. */
-export type AddressIndex = Pick<SightingsCache, "find" | "severitiesOf" | "visit" | "isCurrent">;
+import type { AddressIndex } from "../address-index/ask-index.ts";
+import type { Sighting } from "../address-index/sighting-table.ts";
+import { type LookupCaches, MAX_CACHE_AGE_SECONDS } from "./lookup-caches.ts";
+import type { AddressSummary, LookUpAddress, NoiseSummary } from "./records.ts";
 
 /** What finds addresses of the global dataset in memory; undefined while the in-memory data may be stale. */
 export type FindInMemory = () => ((ip: string) => AddressSummary) | undefined;

@@ -4,7 +4,7 @@ import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
 import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
 import { onClosed } from "@noisefloor/http/responses/connections.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Chunks } from "./forms/form.ts";
+import type { Chunks } from "../form.ts";
 import { keepRenderedBodies, type RenderedBody, renderBody } from "./rendered.ts";
 
 export type WantedBody = {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { GuardReason } from "./guard.ts";
+import type { GuardReason } from "../guard/guard.ts";
 
 export const REASONS = ["service", "actor", "own_address", "network"] as const;
 

@@ -10,9 +10,9 @@ import { set } from "../../search-sets/address-set.ts";
 import { compileSearch } from "../../search-sets/compile.ts";
 import { classification, count, ip, timestamp } from "../../wire.ts";
 import { feedAddresses } from "../lists/queries.ts";
-import type { FeedRouteDeps } from "../routes/deps.ts";
-import { managerOf } from "../routes/readers.ts";
-import { FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { managerOf } from "../requests/readers.ts";
+import { FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 import { reasonMembers, toWireReason } from "./wire-reason.ts";
 
 const MAX_ADDRESSES = 1_000;

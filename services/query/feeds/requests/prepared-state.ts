@@ -1,6 +1,6 @@
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyReply } from "fastify";
-import type { Form } from "../forms/form.ts";
+import type { Form } from "../form.ts";
 import type { FeedState } from "../lists/lists.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import type { FeedRouteDeps } from "./deps.ts";

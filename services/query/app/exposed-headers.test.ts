@@ -2,7 +2,7 @@ import { createHttpApp } from "@noisefloor/http/app.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { QUERY_OPERATIONS } from "./app/app.ts";
+import { QUERY_OPERATIONS } from "./app.ts";
 
 test("a page of a configured origin may read every header field of every operation, and use every method", async () => {
   const origin = "https://a.example";

@@ -1,5 +1,5 @@
 import type { Parameter, RawQuery } from "@noisefloor/http/requests/parameters.ts";
-import type { FeedChanges, FeedList } from "../feed-content.ts";
+import type { FeedChanges, FeedList } from "./feed-content.ts";
 
 /** A body piece by piece, each of some tens of kilobytes. */
 export type Chunks = Iterable<string | Buffer> | AsyncIterable<string | Buffer>;

@@ -3,9 +3,9 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { Authenticate } from "../../auth.ts";
-import type { FeedBodies } from "../bodies.ts";
-import type { Feeds } from "../feeds.ts";
+import type { FeedBodies } from "../bodies/bodies.ts";
 import type { SyncObjects } from "../objects/sync-objects.ts";
+import type { Feeds } from "../service/feeds.ts";
 import type { ReaderDeps } from "./readers.ts";
 
 /** What the routes of feeds need. */

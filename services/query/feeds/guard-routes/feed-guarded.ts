@@ -8,10 +8,10 @@ import { z } from "zod";
 import { admitQuery } from "../../search/admit-query.ts";
 import { compileAsked, searchCost } from "../../search/asked.ts";
 import { count, ip } from "../../wire.ts";
-import type { FeedRouteDeps } from "../routes/deps.ts";
-import { DISABLED } from "../routes/prepared-state.ts";
-import { managerOf, readableFeed } from "../routes/readers.ts";
-import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../routes/wire-feed.ts";
+import type { FeedRouteDeps } from "../requests/deps.ts";
+import { DISABLED } from "../requests/prepared-state.ts";
+import { managerOf, readableFeed } from "../requests/readers.ts";
+import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
 import { reasonMembers, toWireReason } from "./wire-reason.ts";
 
 const MAX_ADDRESSES = 10_000;

@@ -2,8 +2,8 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { readyMadeNames } from "@noisefloor/domain/feeds/ready-made-names.ts";
-import type { Feeds } from "./feeds.ts";
-import type { Feed } from "./lists/search-feed.ts";
+import type { Feed } from "../lists/search-feed.ts";
+import type { Feeds } from "../service/feeds.ts";
 
 /** The feed that a token reads, ready-made ones included; undefined when it was deleted. */
 export function feedOfToken(
