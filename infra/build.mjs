@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
-const MAIN = "services/cli/main.ts";
+const MAIN = "services/cli/program/main.ts";
 const ENTRIES = [MAIN, "libs/clickhouse/embedded/embedded-server.mjs"];
 /** Rules that come with Noisefloor: to parse hundreds of YAML files takes a second. */
 const TAGS = "infra/tags";

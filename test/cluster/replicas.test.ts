@@ -1,5 +1,5 @@
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
-import { probeStore } from "@noisefloor/cli/operations/probes/probe-store.ts";
+import { probeStore } from "@noisefloor/cli/diagnosis/probes/probe-store.ts";
 import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";

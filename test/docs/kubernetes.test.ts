@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { createProgram } from "@noisefloor/cli/program.ts";
+import { createProgram } from "@noisefloor/cli/program/program.ts";
 import { readSettings, settingsSchema } from "@noisefloor/config/settings.ts";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";

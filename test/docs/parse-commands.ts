@@ -1,4 +1,4 @@
-import { createProgram } from "@noisefloor/cli/program.ts";
+import { createProgram } from "@noisefloor/cli/program/program.ts";
 import { Command, CommanderError } from "commander";
 
 export type ParsedCommands = {

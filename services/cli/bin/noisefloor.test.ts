@@ -21,12 +21,14 @@ async function makeCheckout() {
   const server = join(folder, "libs/clickhouse/embedded");
   await mkdir(server, { recursive: true });
   await writeFile(join(server, "embedded-server.mjs"), "");
+  await mkdir(join(folder, "services/cli/program"));
   // The pages have a build of their own, which takes seconds.
   await mkdir(join(folder, "services/explorer"));
   await writeFile(join(folder, "services/explorer/build.mjs"), "export const provideExplorer = async () => {};\n");
   return {
     folder,
-    write: (text: string) => writeFile(join(folder, "services/cli/main.ts"), `console.log("${text}" as string);\n`),
+    write: (text: string) =>
+      writeFile(join(folder, "services/cli/program/main.ts"), `console.log("${text}" as string);\n`),
     async run() {
       const { stdout } = await promisify(execFile)("./noisefloor", { cwd: folder });
       return stdout;
@@ -45,10 +47,10 @@ test("a changed source shows with the next command, also when several begin at o
 
 test("a build that a process still runs stays until it has ended, as it loads parts of it late", async () => {
   const checkout = await makeCheckout();
-  const part = join(checkout.folder, "services/cli/part.ts");
+  const part = join(checkout.folder, "services/cli/program/part.ts");
   await writeFile(part, 'export const text = "of the earlier build";\n');
   await writeFile(
-    join(checkout.folder, "services/cli/main.ts"),
+    join(checkout.folder, "services/cli/program/main.ts"),
     'console.log("waits"); process.stdin.once("data", async () => { console.log((await import("./part.ts")).text); process.exit(); });\n',
   );
   const running = spawn("./noisefloor", { cwd: checkout.folder, stdio: ["pipe", "pipe", "inherit"] });
@@ -74,7 +76,7 @@ test("where there are no sources, as in the image, what was built runs", async (
   const checkout = await makeCheckout();
   await checkout.write("built");
   await checkout.run();
-  await rm(join(checkout.folder, "services/cli/main.ts"));
+  await rm(join(checkout.folder, "services/cli/program/main.ts"));
   for (const sources of ["libs", "services/explorer"]) await rm(join(checkout.folder, sources), { recursive: true });
   expect(await checkout.run()).toBe("built\n");
 });

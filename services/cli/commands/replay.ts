@@ -22,7 +22,7 @@ import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
 import { confirmSources } from "../own-addresses.ts";
-import { DRY_RUN, openTarget, type ReplayTarget } from "../replay-target.ts";
+import { DRY_RUN, openTarget, type ReplayTarget } from "../rows/replay-target.ts";
 import { asCommand, openPreparedStore } from "../store/store.ts";
 
 export const define: DefineCommand = (replay, createContext) => {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { Command, Option } from "commander";
 import { beforeAll, expect, test } from "vitest";
-import { createProgram } from "../program.ts";
+import { createProgram } from "../program/program.ts";
 import { bashCompletion } from "./bash.ts";
 import { type CompletedCommand, describeCompletion } from "./describe.ts";
 import { fishCompletion } from "./fish.ts";

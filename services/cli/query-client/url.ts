@@ -1,6 +1,6 @@
 import { isAlive } from "@noisefloor/clickhouse/embedded/start-lock.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { readProcessNotes } from "../serve/reports/process-note.ts";
+import { readProcessNotes } from "../process/reports/process-note.ts";
 
 /** Where the service of these settings listens, as this machine reaches it. */
 export function urlOfSettings({ host, port }: Pick<Settings["http"], "host" | "port">): string {

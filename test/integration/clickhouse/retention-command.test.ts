@@ -1,8 +1,8 @@
 import { runKeysCreate } from "@noisefloor/cli/commands/access/keys.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
 import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
-import { runMigrate } from "@noisefloor/cli/commands/operations/migrate.ts";
-import { runRetention } from "@noisefloor/cli/commands/operations/retention.ts";
+import { runMigrate } from "@noisefloor/cli/commands/store/migrate.ts";
+import { runRetention } from "@noisefloor/cli/commands/store/retention.ts";
 import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";

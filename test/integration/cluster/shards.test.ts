@@ -1,6 +1,6 @@
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { runObservationsRemove } from "@noisefloor/cli/commands/observations/remove.ts";
-import { probeStore } from "@noisefloor/cli/operations/probes/probe-store.ts";
+import { probeStore } from "@noisefloor/cli/diagnosis/probes/probe-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";

@@ -1,7 +1,7 @@
 import { type RemoveOptions, runObservationsRemove } from "@noisefloor/cli/commands/observations/remove.ts";
+import { checkObservations } from "@noisefloor/cli/diagnosis/checks/check-observations.ts";
 import { createCloseStack } from "@noisefloor/cli/framework/close-stack.ts";
-import { checkObservations } from "@noisefloor/cli/operations/checks/check-observations.ts";
-import { renewRollups } from "@noisefloor/cli/serve/renew-rollups.ts";
+import { renewRollups } from "@noisefloor/cli/process/renew-rollups.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";

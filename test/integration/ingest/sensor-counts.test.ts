@@ -1,5 +1,5 @@
 import { runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
-import { startSensorReport } from "@noisefloor/cli/serve/reports/sensor-report.ts";
+import { startSensorReport } from "@noisefloor/cli/process/reports/sensor-report.ts";
 import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";

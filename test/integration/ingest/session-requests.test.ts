@@ -1,4 +1,4 @@
-import { openRows } from "@noisefloor/cli/row-options.ts";
+import { openRows } from "@noisefloor/cli/rows/row-options.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";

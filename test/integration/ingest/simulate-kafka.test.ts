@@ -1,5 +1,5 @@
 import { DEFAULTS, runSimulate, type SimulateOptions } from "@noisefloor/cli/commands/simulate.ts";
-import { openRows } from "@noisefloor/cli/row-options.ts";
+import { openRows } from "@noisefloor/cli/rows/row-options.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import type { Ingest } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";

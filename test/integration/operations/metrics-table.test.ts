@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createContext } from "@noisefloor/cli/framework/context.ts";
-import { serve } from "@noisefloor/cli/serve.ts";
+import { serve } from "@noisefloor/cli/process/serve.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { createMetrics, type MetricDescription } from "@noisefloor/telemetry/metrics.ts";
 import { expect, onTestFinished, test } from "vitest";

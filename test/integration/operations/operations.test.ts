@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { Socket } from "node:net";
 import { Writable } from "node:stream";
-import { storeHttpError } from "@noisefloor/cli/serve/http/store-http-error.ts";
+import { storeHttpError } from "@noisefloor/cli/process/http/store-http-error.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";

@@ -1,4 +1,4 @@
-import { checkObservations } from "@noisefloor/cli/operations/checks/check-observations.ts";
+import { checkObservations } from "@noisefloor/cli/diagnosis/checks/check-observations.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { runNetworksUpdate } from "@noisefloor/cli/commands/networks.ts";
-import { startBenignUpdate } from "@noisefloor/cli/serve/benign-update.ts";
+import { startBenignUpdate } from "@noisefloor/cli/process/benign-update.ts";
 import { readNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import getPort from "get-port";

@@ -1,4 +1,4 @@
-import { storeHttpError } from "@noisefloor/cli/serve/http/store-http-error.ts";
+import { storeHttpError } from "@noisefloor/cli/process/http/store-http-error.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
 import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { createContext } from "@noisefloor/cli/framework/context.ts";
 import { formatFailure } from "@noisefloor/cli/framework/failure.ts";
-import { createProgram } from "@noisefloor/cli/program.ts";
+import { createProgram } from "@noisefloor/cli/program/program.ts";
 import type { Finished } from "./command-line.ts";
 
 /**

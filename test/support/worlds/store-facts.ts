@@ -1,4 +1,4 @@
-import { probeStore, type StoreFacts } from "@noisefloor/cli/operations/probes/probe-store.ts";
+import { probeStore, type StoreFacts } from "@noisefloor/cli/diagnosis/probes/probe-store.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { eventually } from "../eventually.ts";
 

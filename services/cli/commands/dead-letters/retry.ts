@@ -10,7 +10,7 @@ import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
-import { openRows } from "../../row-options.ts";
+import { openRows } from "../../rows/row-options.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store/store.ts";
 import { type FilterOptions, isFilteredBy, readFilter } from "./filter.ts";
 import { assertId } from "./list-and-show.ts";

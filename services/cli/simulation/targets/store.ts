@@ -6,7 +6,7 @@ import type { ValidObservation } from "@noisefloor/domain/observation/observatio
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
-import { openRows } from "../../row-options.ts";
+import { openRows } from "../../rows/row-options.ts";
 import type { Store } from "../../store/store.ts";
 import { SENSOR_PREFIX } from "../fleet.ts";
 import { type SimulationTarget, toAccepted } from "./target.ts";

@@ -3,20 +3,20 @@ import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Ingest } from "@noisefloor/ingest/service.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { createCloseStack } from "./framework/close-stack.ts";
-import { openAddressIndex } from "./serve/address-index.ts";
-import { type Cache, openCaches } from "./serve/caches.ts";
-import { openClients } from "./serve/clients.ts";
-import { warnOfExposure } from "./serve/http/exposure.ts";
-import { createApp, finishApp } from "./serve/http/http.ts";
-import { createTlsEndpoints, type ListenUrls, listen } from "./serve/http/listen.ts";
-import { openIngest } from "./serve/ingest.ts";
-import { openQuery } from "./serve/query.ts";
-import { writeProcessNote } from "./serve/reports/process-note.ts";
-import { startSelfReport } from "./serve/reports/self-report.ts";
-import type { Roles, ServiceContext } from "./serve/service-context.ts";
-import type { Store } from "./store/store.ts";
-import { readVersion } from "./version.ts";
+import { createCloseStack } from "../framework/close-stack.ts";
+import type { Store } from "../store/store.ts";
+import { readVersion } from "../version.ts";
+import { openAddressIndex } from "./address-index.ts";
+import { type Cache, openCaches } from "./caches.ts";
+import { openClients } from "./clients.ts";
+import { warnOfExposure } from "./http/exposure.ts";
+import { createApp, finishApp } from "./http/http.ts";
+import { createTlsEndpoints, type ListenUrls, listen } from "./http/listen.ts";
+import { openIngest } from "./ingest.ts";
+import { openQuery } from "./query.ts";
+import { writeProcessNote } from "./reports/process-note.ts";
+import { startSelfReport } from "./reports/self-report.ts";
+import type { Roles, ServiceContext } from "./service-context.ts";
 
 export type RunningService = ListenUrls & {
   /** Reads new and revoked keys now instead of at the next poll. */

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import type { CommandContext, GlobalOptions } from "./framework/command.ts";
-import type { DefineCommand } from "./framework/define-command.ts";
-import { readVersion } from "./version.ts";
+import type { CommandContext, GlobalOptions } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { readVersion } from "../version.ts";
 
 type Entry = {
   readonly name: string;
@@ -15,131 +15,131 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "start",
     description: "run intake and query in one process, on an embedded ClickHouse unless CLICKHOUSE_URL is set",
-    load: () => import("./commands/serve/start.ts"),
+    load: () => import("../commands/run/start.ts"),
   },
   {
     name: "ingest",
     description: "run the intake: the Kafka consumer, when brokers are configured, and POST /v1/observations",
-    load: () => import("./commands/serve/ingest.ts"),
+    load: () => import("../commands/run/ingest.ts"),
   },
-  { name: "query", description: "run the query interface", load: () => import("./commands/serve/query.ts") },
+  { name: "query", description: "run the query interface", load: () => import("../commands/run/query.ts") },
   {
     name: "migrate",
     description: "bring the schema up to date, set the retention, add what a new store starts with; then end",
-    load: () => import("./commands/operations/migrate.ts"),
+    load: () => import("../commands/store/migrate.ts"),
   },
   {
     name: "replay",
     description: 'store log files (also .gz; "-" is standard input)',
-    load: () => import("./commands/replay.ts"),
+    load: () => import("../commands/replay.ts"),
   },
   {
     name: "formats",
     description: "the log formats that are read, and a test of field maps",
-    load: () => import("./commands/formats.ts"),
+    load: () => import("../commands/formats.ts"),
   },
   {
     name: "enrich",
     description: "fill in the networks and countries that stored observations lack",
-    load: () => import("./commands/enrich.ts"),
+    load: () => import("../commands/enrich.ts"),
   },
   {
     name: "simulate",
     description: "send or store the observations of a simulated sensor fleet, for trying things out",
-    load: () => import("./commands/simulate.ts"),
+    load: () => import("../commands/simulate.ts"),
   },
   {
     name: "tags",
     description: "the tag catalogue, and the rules that give observations tags",
-    load: () => import("./commands/tags/command.ts"),
+    load: () => import("../commands/tags/command.ts"),
   },
   {
     name: "search",
     description: "the addresses that match a query: a table, how many, what they have in common, JSON or CSV",
-    load: () => import("./commands/search/command.ts"),
+    load: () => import("../commands/search/command.ts"),
   },
   {
     name: "feeds",
     description:
       "lists of addresses for firewalls and other consumers: searches with a name, their tokens, their guard",
-    load: () => import("./commands/feeds/command.ts"),
+    load: () => import("../commands/feeds/command.ts"),
   },
   {
     name: "fingerprints",
     description: "HASSH, JA3 and JA4 of clients, with the SSH banners and user agents that they were seen with",
-    load: () => import("./commands/fingerprints.ts"),
+    load: () => import("../commands/fingerprints.ts"),
   },
   {
     name: "benign",
     description: "networks of known benign services (riot)",
-    load: async () => ({ define: (await import("./commands/networks.ts")).defineNetworks("service") }),
+    load: async () => ({ define: (await import("../commands/networks.ts")).defineNetworks("service") }),
   },
   {
     name: "actors",
     description: "networks of known benign scan operators",
-    load: async () => ({ define: (await import("./commands/networks.ts")).defineNetworks("actor") }),
+    load: async () => ({ define: (await import("../commands/networks.ts")).defineNetworks("actor") }),
   },
   {
     name: "workspaces",
     description: "who may ask, on which plan",
-    load: () => import("./commands/access/workspaces.ts"),
+    load: () => import("../commands/access/workspaces.ts"),
   },
-  { name: "keys", description: "keys of workspaces", load: () => import("./commands/access/keys.ts") },
+  { name: "keys", description: "keys of workspaces", load: () => import("../commands/access/keys.ts") },
   {
     name: "sensors",
     description: "keys of sensors: each fixes where its observations go",
-    load: () => import("./commands/access/sensors.ts"),
+    load: () => import("../commands/access/sensors.ts"),
   },
   {
     name: "observations",
     description: "remove stored observations: of a wrong sensor, of wrong dates, of an address",
-    load: () => import("./commands/observations/command.ts"),
+    load: () => import("../commands/observations/command.ts"),
   },
   {
     name: "dead-letters",
     description: "records that could not be stored: list, show and retry them",
-    load: () => import("./commands/dead-letters/command.ts"),
+    load: () => import("../commands/dead-letters/command.ts"),
   },
   {
     name: "status",
     description: "what runs, what is full, what is old: services, ClickHouse, disk, clock, lag, sensors, backup",
-    load: () => import("./commands/operations/status.ts"),
+    load: () => import("../commands/diagnosis/status.ts"),
   },
   {
     name: "doctor",
     description: "the same as checks, each fault with its remedy; the exit code says how bad it is",
-    load: () => import("./commands/operations/doctor.ts"),
+    load: () => import("../commands/diagnosis/doctor.ts"),
   },
   {
     name: "retention",
     description: "show what each table holds from when to when, its size, and how long it is kept; changes nothing",
-    load: () => import("./commands/operations/retention.ts"),
+    load: () => import("../commands/store/retention.ts"),
   },
   {
     name: "cluster",
     description:
       "the shards of the ClickHouse cluster that CLICKHOUSE_CLUSTER names: check them, spread data over others",
-    load: () => import("./commands/cluster/command.ts"),
+    load: () => import("../commands/cluster/command.ts"),
   },
   {
     name: "backup",
     description: "make a backup of everything that is stored",
-    load: () => import("./commands/backup/backup.ts"),
+    load: () => import("../commands/backup/backup.ts"),
   },
   {
     name: "restore",
     description: "put a backup in the place of the store",
-    load: () => import("./commands/backup/restore.ts"),
+    load: () => import("../commands/backup/restore.ts"),
   },
   {
     name: "schema",
     description: "print the JSON Schema of an observation",
-    load: () => import("./commands/schema.ts"),
+    load: () => import("../commands/schema.ts"),
   },
   {
     name: "completion",
     description: "print the completion of commands and options for bash, zsh or fish",
-    load: async () => ({ define: (await import("./commands/completion.ts")).defineCompletion(loadProgram) }),
+    load: async () => ({ define: (await import("../commands/completion.ts")).defineCompletion(loadProgram) }),
   },
 ];
 

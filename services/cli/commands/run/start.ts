@@ -7,8 +7,8 @@ import { createFirstWorkspace } from "../../access/first-workspace.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import { positiveInteger } from "../../framework/positive-integer.ts";
-import { runServices } from "../../serve/run-services.ts";
-import type { RunningService } from "../../serve.ts";
+import { runServices } from "../../process/run-services.ts";
+import type { RunningService } from "../../process/serve.ts";
 import type { Store } from "../../store/store.ts";
 import { assertKept, DEFAULTS, simulateInto } from "../simulate.ts";
 

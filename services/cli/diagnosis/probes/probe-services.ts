@@ -2,8 +2,8 @@ import { isAlive } from "@noisefloor/clickhouse/embedded/start-lock.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { HEALTH_PATH, METRICS_PATH, READY_PATH } from "@noisefloor/http/health.ts";
 import { z } from "zod";
+import { type ProcessNote, readProcessNotes } from "../../process/reports/process-note.ts";
 import { urlOfSettings } from "../../query-client/url.ts";
-import { type ProcessNote, readProcessNotes } from "../../serve/reports/process-note.ts";
 import { PROBE_MS, type Probe, probe } from "./probe.ts";
 
 /** A sample of a process's metrics. */

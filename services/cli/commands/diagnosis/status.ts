@@ -1,8 +1,8 @@
+import { gatherFacts } from "../../diagnosis/probes/gather.ts";
+import { statusLines, statusToJson } from "../../diagnosis/show-status.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
-import { gatherFacts } from "../../operations/probes/gather.ts";
-import { statusLines, statusToJson } from "../../operations/show-status.ts";
 
 export const define: DefineCommand = (status, createContext) => {
   status

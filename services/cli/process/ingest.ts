@@ -3,7 +3,7 @@ import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import { readSensorFormats } from "../formats.ts";
 import { describeOwn } from "../own-addresses.ts";
-import { openRows } from "../row-options.ts";
+import { openRows } from "../rows/row-options.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
 import { type Caches, logRefreshes } from "./caches.ts";

@@ -1,4 +1,4 @@
-import type { GlobalOptions } from "./framework/command.ts";
+import type { GlobalOptions } from "../framework/command.ts";
 import { createProgram } from "./program.ts";
 
 // `head` and other readers may close the pipe early: the command then ends without an error message, as others do.
@@ -9,7 +9,7 @@ process.stdout.on("error", (error: Error) => {
 });
 
 const createContext = async (options: GlobalOptions) =>
-  (await import("./framework/context.ts")).createContext(process.env, options);
+  (await import("../framework/context.ts")).createContext(process.env, options);
 const args = process.argv.slice(2);
 
 try {
@@ -18,7 +18,7 @@ try {
   // Their connections to what does not answer would keep them for seconds after the last line.
   if (["status", "doctor"].includes(args[0] ?? "")) process.stdout.write("", () => process.exit());
 } catch (error) {
-  console.error((await import("./framework/failure.ts")).formatFailure(error));
+  console.error((await import("../framework/failure.ts")).formatFailure(error));
   process.exitCode = 1;
 }
 // After a command nothing should be left running; if something is, the process must still end.

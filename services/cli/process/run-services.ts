@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { checkTlsFiles } from "@noisefloor/http/server/tls.ts";
 import type { CommandContext } from "../framework/command.ts";
-import { type RunningService, serve } from "../serve.ts";
 import { type AssertRetention, openStore, openStoreToRead } from "../store/prepare-store.ts";
 import { asService, type Store } from "../store/store.ts";
 import { assertPortsFree } from "./http/listen.ts";
+import { type RunningService, serve } from "./serve.ts";
 import type { Roles } from "./service-context.ts";
 
 type BackgroundWork = (signal: AbortSignal) => Promise<void>;

@@ -5,7 +5,7 @@ import { holdsStore } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { type KafkaState, readKafkaState } from "@noisefloor/kafka/group-state.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
-import { readExpiry } from "../../serve/reports/self-report.ts";
+import { readExpiry } from "../../process/reports/self-report.ts";
 import { PROBE_MS, type Probe, probe } from "./probe.ts";
 
 export type DataDirectory = {

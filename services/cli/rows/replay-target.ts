@@ -5,9 +5,9 @@ import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { drySink, type Sink } from "@noisefloor/ingest/store/sink.ts";
 import { topicSink } from "@noisefloor/ingest/store/topic-sink.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
-import type { CommandContext } from "./framework/command.ts";
+import type { CommandContext } from "../framework/command.ts";
+import type { Store } from "../store/store.ts";
 import { openRows } from "./row-options.ts";
-import type { Store } from "./store/store.ts";
 
 /** Where a replay's accepted records go, and what the summary calls that. */
 export type ReplayTarget = {

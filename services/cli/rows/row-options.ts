@@ -4,8 +4,8 @@ import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/rows/enri
 import { createReverseDns } from "@noisefloor/ingest/rows/enrichment/reverse-dns.ts";
 import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
-import type { CommandContext } from "./framework/command.ts";
-import { openRuleTagger } from "./tags/rule-tagger.ts";
+import type { CommandContext } from "../framework/command.ts";
+import { openRuleTagger } from "../tags/rule-tagger.ts";
 
 export type OpenRows = {
   readonly rows: Omit<RowOptions, "sessions">;

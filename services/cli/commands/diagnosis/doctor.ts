@@ -1,9 +1,9 @@
+import { diagnose } from "../../diagnosis/checks/checks.ts";
+import { type Severity, worstOf } from "../../diagnosis/checks/finding.ts";
+import { gatherFacts } from "../../diagnosis/probes/gather.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
-import { diagnose } from "../../operations/checks/checks.ts";
-import { type Severity, worstOf } from "../../operations/checks/finding.ts";
-import { gatherFacts } from "../../operations/probes/gather.ts";
 
 const HELP = `
 Exit code: 0 when all is well, 1 with warnings, 2 with failures. It starts nothing, changes nothing, and answers within two
