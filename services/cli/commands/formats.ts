@@ -3,9 +3,9 @@ import { fieldMapFormat } from "@noisefloor/ingest/formats/field-maps/format.ts"
 import { readFieldMap } from "@noisefloor/ingest/formats/field-maps/read.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
+import { validateBatch } from "@noisefloor/ingest/pipeline/validate.ts";
 import { type LogFile, openLogFiles, readFile } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
-import { validateBatch } from "@noisefloor/ingest/validate.ts";
 import { readFormats, readSensorFormats } from "../formats.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";

@@ -1,6 +1,6 @@
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
-import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
+import { createIngest, type Ingest } from "@noisefloor/ingest/service/service.ts";
 import { readSensorFormats } from "../formats.ts";
 import { describeOwn } from "../own-addresses.ts";
 import { openRows } from "../rows/row-options.ts";

@@ -1,6 +1,6 @@
 import type { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import type { Ingest } from "@noisefloor/ingest/service.ts";
+import type { Ingest } from "@noisefloor/ingest/service/service.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { createCloseStack } from "../framework/close-stack.ts";

@@ -1,7 +1,7 @@
 import type { StoredRetry } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { type BatchOptions, ingestBatch } from "../pipeline.ts";
+import { type BatchOptions, ingestBatch } from "../pipeline/pipeline.ts";
 import type { IncomingRecord, RejectedRecord } from "../record.ts";
 import { drySink } from "../store/sink.ts";
 import type { DeadLetterSummary, OpenedDeadLetter } from "./read.ts";

@@ -5,13 +5,12 @@ import { type Fields, isFields } from "./fields.ts";
 import type { Decoded, DecodeOptions, FileRecord, LogFormat } from "./format.ts";
 import { parseJson, rejectOversize } from "./json/parse.ts";
 import { withoutPadding } from "./json/split.ts";
-import { observationsFormat } from "./observations.ts";
+import { observationsFormat, readObservation } from "./observations.ts";
 import { explainOtherFormat, recognize } from "./recognize.ts";
 import { type LineDecoder, openLines } from "./text/text-lines.ts";
 import { readTime } from "./times.ts";
 import { type Envelope, mayNameSensor, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
-import { readObservation } from "./wrapped/observation.ts";
 
 /** Sensors log whole payloads: their records may be larger than an observation. */
 export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;

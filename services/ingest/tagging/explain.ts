@@ -1,5 +1,5 @@
+import { atomHolds, holds } from "./holds.ts";
 import type { TaggedEvent } from "./matching/event.ts";
-import { atomHolds, holds } from "./matching/holds.ts";
 import type { Atom, Clause, Expression, TaggingRule } from "./rule.ts";
 
 /** A field of a rule that holds, and why. */

@@ -1,7 +1,7 @@
 import { formatAtom, foundBy } from "./explain.ts";
+import { holds } from "./holds.ts";
 import { toEvent } from "./matching/event.ts";
 import type { Taggable } from "./matching/fields.ts";
-import { holds } from "./matching/holds.ts";
 import type { Expression } from "./rule.ts";
 
 /** A rule's expression, with what became of each part of it for one observation. */

@@ -1,7 +1,7 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { observationLine } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -7,7 +7,7 @@ import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
-import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";

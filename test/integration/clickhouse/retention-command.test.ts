@@ -9,7 +9,7 @@ import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/storage/table-statistics.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { type DeadLetterQuotaOptions, limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";

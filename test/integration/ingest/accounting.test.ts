@@ -1,6 +1,6 @@
 import { runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";

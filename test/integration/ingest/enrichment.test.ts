@@ -7,7 +7,7 @@ import { runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { createEnricher, type Enricher } from "@noisefloor/ingest/rows/enrichment/enricher.ts";
 import type { AddressFacts } from "@noisefloor/ingest/rows/enrichment/facts.ts";
 import { fillStored } from "@noisefloor/ingest/rows/enrichment/fill-stored.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observation, observationLine } from "../../support/builders/observation.ts";

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { promisify } from "node:util";
 import { gunzip, gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,5 @@
 import { runObservationsRemove } from "@noisefloor/cli/commands/observations/remove.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";

@@ -1,7 +1,7 @@
 import { runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
 import { startSensorReport } from "@noisefloor/cli/process/reports/sensor-report.ts";
 import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";

@@ -2,7 +2,7 @@ import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/acces
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";

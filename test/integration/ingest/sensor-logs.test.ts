@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
-import { INGEST_OPERATIONS, type Ingest, type IngestOptions } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS, type Ingest, type IngestOptions } from "@noisefloor/ingest/service/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

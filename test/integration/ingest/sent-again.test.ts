@@ -1,6 +1,6 @@
 import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { identify, openRequests } from "@noisefloor/ingest/sources/http/requests.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";

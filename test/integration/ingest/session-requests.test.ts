@@ -1,6 +1,6 @@
 import { openRows } from "@noisefloor/cli/rows/row-options.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import type { IncomingRecord } from "@noisefloor/ingest/record.ts";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";

@@ -1,7 +1,7 @@
 import { DEFAULTS, runSimulate, type SimulateOptions } from "@noisefloor/cli/commands/simulate.ts";
 import { openRows } from "@noisefloor/cli/rows/row-options.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
-import type { Ingest } from "@noisefloor/ingest/service.ts";
+import type { Ingest } from "@noisefloor/ingest/service/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";

@@ -7,7 +7,7 @@ import { readDailyObservations } from "@noisefloor/clickhouse/storage/growth.ts"
 import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import { readFolder } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";

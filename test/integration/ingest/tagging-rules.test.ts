@@ -7,7 +7,7 @@ import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { OpenTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";

@@ -1,6 +1,6 @@
 import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";

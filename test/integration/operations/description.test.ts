@@ -1,5 +1,5 @@
 import { describeOperations } from "@noisefloor/http/operations/openapi.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { type FingerprintsOptions, runFingerprints } from "@noisefloor/cli/commands/fingerprints.ts";
 import { runTagsExplainAddress } from "@noisefloor/cli/commands/tags/explain-address.ts";
-import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";

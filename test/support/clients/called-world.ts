@@ -1,7 +1,7 @@
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { CVE } from "@noisefloor/query/cves/operations.ts";
 import { EXAMPLE_GUARD } from "@noisefloor/query/feeds/guard-routes/route.ts";

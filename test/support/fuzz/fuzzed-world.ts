@@ -5,7 +5,7 @@ import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { OpenApiDocument } from "@noisefloor/http/operations/openapi.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";

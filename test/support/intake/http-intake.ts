@@ -1,4 +1,4 @@
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { expect } from "vitest";
 import { ingestOf } from "../worlds/consuming-world.ts";
 import { makeApp } from "../worlds/http.ts";

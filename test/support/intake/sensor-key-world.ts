@@ -4,7 +4,7 @@ import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { addressOf, observation } from "../builders/observation.ts";

@@ -1,5 +1,5 @@
 import { describeOperations, type OpenApiDocument } from "@noisefloor/http/operations/openapi.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
-import type { Ingest, IngestOptions } from "@noisefloor/ingest/service.ts";
-import { createIngest } from "@noisefloor/ingest/service.ts";
+import type { Ingest, IngestOptions } from "@noisefloor/ingest/service/service.ts";
+import { createIngest } from "@noisefloor/ingest/service/service.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";

@@ -14,7 +14,7 @@ import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
-import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
 import { requestDeadLetter } from "@noisefloor/ingest/sources/http/dead-letters.ts";
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";

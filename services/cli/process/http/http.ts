@@ -1,7 +1,7 @@
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
 import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { MIGRATIONS_DIRECTORY } from "../../paths.ts";
 import { readVersion } from "../../version.ts";

@@ -2,7 +2,7 @@ import type { Settings } from "@noisefloor/config/settings.ts";
 import { HEALTH_PATH, READY_PATH } from "@noisefloor/http/health.ts";
 import { assertFree, closeHttpApp, listenHttpApp, portOf, type TlsEndpoint } from "@noisefloor/http/server/listen.ts";
 import { createTlsServer } from "@noisefloor/http/server/tls.ts";
-import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import type { Roles, ServiceContext } from "../service-context.ts";
 import type { HttpApp } from "./http.ts";
 

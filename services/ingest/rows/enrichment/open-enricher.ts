@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { IngestMetrics } from "../../metrics.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { createEnricher, type Enricher } from "./enricher.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { openMmdb, watchedMmdb } from "./mmdb-file.ts";
@@ -30,7 +30,7 @@ export type EnricherOptions = {
   /** mmdb files, which win against the packages, each against those after it. */
   readonly mmdbPaths: readonly string[];
   readonly log: { readonly warn: (fields: object, message: string) => void };
-  readonly metrics?: Pick<IngestMetrics, "gaugeBy" | "databaseReloadFailures"> | undefined;
+  readonly metrics?: Pick<Metrics, "gaugeBy" | "databaseReloadFailures"> | undefined;
   /** How often to look whether the files have changed. */
   readonly pollIntervalMs?: number;
   /** Where a package's file is; throws when it is not installed. */

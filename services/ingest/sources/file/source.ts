@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
-import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
+import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";
 import type { ReplayRecord } from "./records.ts";

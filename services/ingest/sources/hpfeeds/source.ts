@@ -1,10 +1,10 @@
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions } from "../../formats/format.ts";
 import { hpfeeds } from "../../formats/sensors/hpfeeds/hpfeeds.ts";
-import type { IngestMetrics } from "../../metrics.ts";
-import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
+import { type BatchOptions, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { IncomingRecord } from "../../record.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";
 import { feedDeadLetter } from "./dead-letters.ts";
@@ -19,7 +19,7 @@ export type HpfeedsIngestOptions = Omit<
   readonly decode: DecodeOptions;
   readonly deadLetters: DeadLetterStore;
   readonly counts: SourceCounts;
-  readonly metrics: Pick<IngestMetrics, "gauge">;
+  readonly metrics: Pick<Metrics, "gauge">;
   readonly log: Logger;
 };
 

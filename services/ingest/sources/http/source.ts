@@ -12,7 +12,7 @@ import { findFormats } from "../../formats/all.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { type IgnoredCounts, sumOf } from "../../formats/ignored.ts";
 import { tpot } from "../../formats/sensors/tpot.ts";
-import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
+import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";
 import { type InTurn, readClaimed } from "./claimed-records.ts";

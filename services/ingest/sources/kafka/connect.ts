@@ -5,8 +5,8 @@ import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
 import type { LostMessages } from "@noisefloor/kafka/kafkajs-patches/lost-messages.ts";
 import type { Produce, StreamConsumer } from "@noisefloor/kafka/port/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { Logger } from "pino";
-import type { IngestMetrics } from "../../metrics.ts";
 import { createTopic } from "./topics.ts";
 
 /** A topic with the records of sensors as they log them. */
@@ -54,7 +54,7 @@ export type Kafka = {
  */
 export async function connectTopics(
   kafka: KafkaSettings,
-  metrics: IngestMetrics,
+  metrics: Pick<Metrics, "gaugeBy" | "kafkaRestarts" | "kafkaUnreadable">,
   log: Logger,
   onLag: (topic: string, messages: number) => void = () => {},
 ): Promise<Kafka> {

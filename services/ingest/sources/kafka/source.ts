@@ -2,7 +2,7 @@ import type { StreamBatch, StreamConsumer, TakenMessages } from "@noisefloor/kaf
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { createMutex } from "../../mutex.ts";
-import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
+import { type BatchOptions, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import { unlessAborted } from "../../retry.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";

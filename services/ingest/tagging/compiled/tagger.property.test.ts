@@ -6,9 +6,9 @@ import {
   type RawCondition,
   type RawFields,
 } from "../../../../test/support/ingest/naive-match.ts";
+import { holds } from "../holds.ts";
 import { toEvent } from "../matching/event.ts";
 import type { Taggable } from "../matching/fields.ts";
-import { holds } from "../matching/holds.ts";
 import type { TaggingRule } from "../rule.ts";
 import { parseMatch } from "../rule-files/parse-match.ts";
 import { createTagger } from "./tagger.ts";

@@ -1,7 +1,7 @@
 import { type Explanation, explainRules } from "../explain.ts";
+import { atomHolds } from "../holds.ts";
 import { type TaggedEvent, toEvent } from "../matching/event.ts";
 import type { Taggable } from "../matching/fields.ts";
-import { atomHolds } from "../matching/holds.ts";
 import type { Atom, TaggingRule } from "../rule.ts";
 import { compileRule, type Program } from "./compile-rule.ts";
 import { signalBuilder } from "./signals.ts";

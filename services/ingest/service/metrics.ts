@@ -1,10 +1,10 @@
 import { FAILURE_KINDS, failureKind } from "@noisefloor/clickhouse/client/errors.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import { sumOf } from "./formats/ignored.ts";
-import { countReasons } from "./pipeline.ts";
-import type { SensorCounter, SourceCounts } from "./sensor-counts/counter.ts";
-import type { Insert } from "./store/insert-queue.ts";
+import { sumOf } from "../formats/ignored.ts";
+import { countReasons } from "../pipeline/pipeline.ts";
+import type { SensorCounter, SourceCounts } from "../sensor-counts/counter.ts";
+import type { Insert } from "../store/insert-queue.ts";
 
 export type IngestMetrics = Pick<
   Metrics,

@@ -8,17 +8,16 @@ import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts
 import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { limitedDeadLetterStore } from "./dead-letters/quota.ts";
-import { findFormats } from "./formats/all.ts";
-import type { DecodeOptions, LogFormat } from "./formats/format.ts";
-import { type IngestMetrics, measureInserts, sourceCounts } from "./metrics.ts";
-import { retry } from "./retry.ts";
-import type { RowOptions } from "./rows/make-rows.ts";
-import type { ObservationRow } from "./rows/observation-row.ts";
-import { createSensorCounter } from "./sensor-counts/counter.ts";
-import { storeSensorCounts } from "./sensor-counts/store.ts";
-import { startHpfeedsIngest } from "./sources/hpfeeds/source.ts";
-import type { HpfeedsSettings, Subscriber } from "./sources/hpfeeds/subscriber.ts";
+import { limitedDeadLetterStore } from "../dead-letters/quota.ts";
+import { findFormats } from "../formats/all.ts";
+import type { DecodeOptions, LogFormat } from "../formats/format.ts";
+import { retry } from "../retry.ts";
+import type { RowOptions } from "../rows/make-rows.ts";
+import type { ObservationRow } from "../rows/observation-row.ts";
+import { createSensorCounter } from "../sensor-counts/counter.ts";
+import { storeSensorCounts } from "../sensor-counts/store.ts";
+import { startHpfeedsIngest } from "../sources/hpfeeds/source.ts";
+import type { HpfeedsSettings, Subscriber } from "../sources/hpfeeds/subscriber.ts";
 import {
   getSplunkHealth,
   getSplunkHealthVersioned,
@@ -28,15 +27,16 @@ import {
   postSplunkEventsUnversioned,
   postSplunkEventsVersioned,
   postTpotBatch,
-} from "./sources/http/operation.ts";
-import { openRequests } from "./sources/http/requests.ts";
-import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
-import { registerIntake } from "./sources/http/source.ts";
-import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
-import { startKafkaIngest } from "./sources/kafka/source.ts";
-import type { Insert } from "./store/insert-queue.ts";
-import { observationSink, storedSessions } from "./store/observation-sink.ts";
-import { topicSink } from "./store/topic-sink.ts";
+} from "../sources/http/operation.ts";
+import { openRequests } from "../sources/http/requests.ts";
+import { isIntakeOpen, type SensorKeys } from "../sources/http/senders.ts";
+import { registerIntake } from "../sources/http/source.ts";
+import { connectTopics, type KafkaSettings } from "../sources/kafka/connect.ts";
+import { startKafkaIngest } from "../sources/kafka/source.ts";
+import type { Insert } from "../store/insert-queue.ts";
+import { observationSink, storedSessions } from "../store/observation-sink.ts";
+import { topicSink } from "../store/topic-sink.ts";
+import { type IngestMetrics, measureInserts, sourceCounts } from "./metrics.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noTags } from "../../test/support/ingest/no-tags.ts";
+import { noTags } from "../../../test/support/ingest/no-tags.ts";
 import { countReasons } from "./pipeline.ts";
 import { validateBatch } from "./validate.ts";
 

@@ -8,11 +8,10 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
-import { observationsFormat } from "./formats/observations.ts";
-import { explainOtherFormat } from "./formats/recognize.ts";
-import { explainTime } from "./formats/times.ts";
-import { readObservation } from "./formats/wrapped/observation.ts";
-import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "./record.ts";
+import { observationsFormat, readObservation } from "../formats/observations.ts";
+import { explainOtherFormat } from "../formats/recognize.ts";
+import { explainTime } from "../formats/times.ts";
+import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "../record.ts";
 
 const MAX_DETAIL_LENGTH = 500;
 

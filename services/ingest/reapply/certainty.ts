@@ -1,6 +1,6 @@
-import type { TaggedEvent } from "../matching/event.ts";
-import { atomHolds } from "../matching/holds.ts";
-import type { Atom, Expression } from "../rule.ts";
+import { atomHolds } from "../tagging/holds.ts";
+import type { TaggedEvent } from "../tagging/matching/event.ts";
+import type { Atom, Expression } from "../tagging/rule.ts";
 
 /** How a rule must be treated when only a part of what it looked at is stored. */
 export type RuleTraits = {

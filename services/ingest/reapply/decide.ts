@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import type { RowTags, StoredRow } from "@noisefloor/clickhouse/observations/rewrite-observations.ts";
-import { senderTags, toObservation } from "../../rows/sessions/stored.ts";
-import type { CompiledTagger } from "../compiled/tagger.ts";
-import { toEvent } from "../matching/event.ts";
-import type { Taggable } from "../matching/fields.ts";
-import type { TaggingRule } from "../rule.ts";
+import { senderTags, toObservation } from "../rows/sessions/stored.ts";
+import type { CompiledTagger } from "../tagging/compiled/tagger.ts";
+import { toEvent } from "../tagging/matching/event.ts";
+import type { Taggable } from "../tagging/matching/fields.ts";
+import type { TaggingRule } from "../tagging/rule.ts";
 import { holdsOfHead, traitsOf } from "./certainty.ts";
 
 /** The rules in use, and what their tags are stored as. */

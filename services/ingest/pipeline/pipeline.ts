@@ -1,6 +1,6 @@
 import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
-import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "./record.ts";
-import type { PreparedRecords, Sink } from "./store/sink.ts";
+import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "../record.ts";
+import type { PreparedRecords, Sink } from "../store/sink.ts";
 import { boundDetail, type ValidationOptions, validateBatch } from "./validate.ts";
 
 export type BatchOptions<R extends IncomingRecord> = ValidationOptions & {

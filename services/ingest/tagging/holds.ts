@@ -1,6 +1,6 @@
-import type { Atom, Expression } from "../rule.ts";
-import type { TaggedEvent } from "./event.ts";
-import { matchesWildcards } from "./wildcard.ts";
+import type { TaggedEvent } from "./matching/event.ts";
+import { matchesWildcards } from "./matching/wildcard.ts";
+import type { Atom, Expression } from "./rule.ts";
 
 /** Whether an expression holds of an event, found without any index. */
 export function holds(expression: Expression, event: TaggedEvent): boolean {
