@@ -1,51 +1,68 @@
-import { readdir, readFile } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { readImports } from "./imports.ts";
 
-const LIBS = fileURLToPath(new URL("../../libs", import.meta.url));
-/** Static and dynamic imports of a file beside or above, those of types included. */
-const RELATIVE_IMPORT = /\b(?:from|import)[\s(]+"(\.{1,2}\/[^"]+)"/g;
-/** The folder of the files that lie in none. */
-const ROOT = ".";
+/** The files that lie in no folder of their library or service. */
+const OUTSIDE = ".";
 
-function folderOf(path: string): string {
-  const [folder = ROOT, ...rest] = path.split(sep);
-  return rest.length > 0 ? folder : ROOT;
-}
+const imports = await readImports();
+const files = [...imports.keys()];
+const foldersOf = (path: string) => path.split("/").slice(0, -1);
+const everyFolder = [
+  ...new Set(
+    files.flatMap((path) =>
+      foldersOf(path).map((_name, depth) =>
+        path
+          .split("/")
+          .slice(0, depth + 1)
+          .join("/"),
+      ),
+    ),
+  ),
+];
+const [packages, inner] = [
+  everyFolder.filter((folder) => folder.split("/").length === 2),
+  everyFolder.filter((folder) => folder.split("/").length > 2),
+];
 
-/** For each folder of a library, those that its files import from. */
-async function importsBetweenFolders(library: string): Promise<Map<string, Set<string>>> {
-  const root = join(LIBS, library);
-  const imports = new Map<string, Set<string>>();
-  for (const file of await readdir(root, { recursive: true })) {
-    if (!/(?<!\.test)\.ts$/.test(file) || file.includes("node_modules")) continue;
-    const folder = folderOf(file);
-    const imported = imports.get(folder) ?? new Set();
-    imports.set(folder, imported);
-    for (const [, path = ""] of (await readFile(join(root, file), "utf8")).matchAll(RELATIVE_IMPORT)) {
-      const target = folderOf(relative(root, join(root, dirname(file), path)));
-      if (target !== folder) imported.add(target);
+/**
+ * For each part of a folder, those that its files import.
+ * @param partOf the part of a file in the folder, by its path from there.
+ */
+function importsBetweenParts(folder: string, partOf: (path: string) => string): Map<string, Set<string>> {
+  const parts = new Map<string, Set<string>>();
+  const isInside = (file: string) => file.startsWith(`${folder}/`);
+  const partOfFile = (file: string) => partOf(file.slice(folder.length + 1));
+  for (const file of files.filter(isInside)) {
+    const part = partOfFile(file);
+    const imported = parts.get(part) ?? new Set();
+    parts.set(part, imported);
+    for (const each of imports.get(file) ?? []) {
+      if (isInside(each.file) && partOfFile(each.file) !== part) imported.add(partOfFile(each.file));
     }
   }
-  return imports;
+  return parts;
 }
 
-/** The folders that remain when those that import no other, or that no other imports, are taken away again and again. */
-function foldersInCircles(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  let left = [...imports.keys()];
+/** The parts that remain when those that import no other, or that no other imports, are taken away again and again. */
+function partsInCircles(parts: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  let left = [...parts.keys()];
   for (let before = Number.POSITIVE_INFINITY; left.length < before; ) {
     before = left.length;
     left = left.filter(
-      (folder) =>
-        left.some((other) => imports.get(folder)?.has(other)) && left.some((other) => imports.get(other)?.has(folder)),
+      (part) => left.some((other) => parts.get(part)?.has(other)) && left.some((other) => parts.get(other)?.has(part)),
     );
   }
   return left;
 }
 
-const libraries = await readdir(LIBS);
-
-test.each(libraries)("the folders of libs/%s import each other in one direction, types included", async (library) => {
-  expect(foldersInCircles(await importsBetweenFolders(library))).toEqual([]);
+test.each(packages)("the folders of %s import each other in one direction, types included", (folder) => {
+  const circles = partsInCircles(importsBetweenParts(folder, (path) => path.match(/^[^/]+(?=\/)/)?.[0] ?? OUTSIDE));
+  expect(circles).toEqual([]);
 });
+
+test("within a folder, its files and the folders in it import each other in one direction", () => {
+  const circles = inner.map((folder) => [folder, ...partsInCircles(importsBetweenParts(folder, firstName))]);
+  expect(circles.filter(([, ...parts]) => parts.length > 0)).toEqual([]);
+});
+
+const firstName = (path: string) => path.split("/", 1).join("");

@@ -1,4 +1,5 @@
 import { LocationProvider, Route, Router } from "preact-iso";
+import { Layout } from "./frame/layout.tsx";
 import { AddressPage } from "./pages/address/address-page.tsx";
 import { AddressesPage } from "./pages/addresses/addresses-page.tsx";
 import { ComparePage } from "./pages/compare/compare-page.tsx";
@@ -14,7 +15,6 @@ import { SensorsPage } from "./pages/sensors/sensors-page.tsx";
 import { TagPage } from "./pages/tag/tag-page.tsx";
 import { TagsPage } from "./pages/tags/tags-page.tsx";
 import { BASE, PAGES } from "./routing/paths.ts";
-import { Layout } from "./shell/layout.tsx";
 
 export function App() {
   return (

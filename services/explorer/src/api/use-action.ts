@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { useKey } from "../key/kept-key.ts";
 import { ask } from "./ask.ts";
 import { ApiFailure, explain } from "./failure.ts";
+import { useKey } from "./kept-key.ts";
 import type { Question } from "./questions.ts";
 
 export type Action = {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import { refuseKey, useKey } from "../key/kept-key.ts";
 import { ask } from "./ask.ts";
 import { ApiFailure } from "./failure.ts";
+import { refuseKey, useKey } from "./kept-key.ts";
 import type { Question } from "./questions.ts";
 
 /** What is known of an answer. While the next one loads, the last one stays. */

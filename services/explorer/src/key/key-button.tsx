@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isKeptForAllTabs, keepKey, useKey } from "../api/kept-key.ts";
 import { whyNot } from "./check-key.ts";
-import { isKeptForAllTabs, keepKey, useKey } from "./kept-key.ts";
 
 /** Where the key is entered and forgotten. It never gets into a URL. */
 export function KeyButton() {

@@ -1,4 +1,4 @@
-import { keepKey } from "./kept-key.ts";
+import { keepKey } from "../api/kept-key.ts";
 import { REFUSED } from "./key-button.tsx";
 
 /** Instead of a page, all of whose answers the service would refuse. */

@@ -2,10 +2,10 @@ import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import type { AddressTag, ContextTag } from "../../api/operations.ts";
 import { tagsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { tagPath } from "../../routing/paths.ts";
 import { Cves } from "../../search/cves.tsx";
 import { Badge } from "../../shell/badge.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
 import { Hostile, Prose } from "../../text/hostile.tsx";
 

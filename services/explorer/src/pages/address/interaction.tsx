@@ -1,7 +1,7 @@
 import type { Interaction as Sent } from "../../api/operations.ts";
 import { interactionOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { Loaded } from "../../shell/loaded.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
 import { formatCount, plural } from "../../text/format.ts";
 import { Code, Facts, type Item, items } from "./facts.tsx";
 

@@ -1,9 +1,9 @@
+import { useKey } from "../../api/kept-key.ts";
 import { sensorsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useKey } from "../../key/kept-key.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { BASE } from "../../routing/paths.ts";
 import { valuePath } from "../../search/value-search.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, formatMinute, plural } from "../../text/format.ts";
 import { Code, Facts, items } from "./facts.tsx";
 

@@ -1,9 +1,9 @@
 import { useLocation } from "preact-iso";
+import { usePageTitle } from "../../frame/layout.tsx";
 import { comparePath } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
 import { PeriodChoice } from "../../shell/controls/period-choice.tsx";
-import { usePageTitle } from "../../shell/layout.tsx";
 import { ComparedSearches } from "./compared-searches.tsx";
 import { DAYS } from "./period.ts";
 

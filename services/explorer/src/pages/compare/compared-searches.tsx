@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import { useKey } from "../../api/kept-key.ts";
 import type { TimeseriesStats } from "../../api/operations.ts";
 import { plansOfService, timeseriesOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -6,10 +7,9 @@ import { ChartTable } from "../../charts/chart-table.tsx";
 import { SERIES_COLORS } from "../../charts/colors.ts";
 import type { Series } from "../../charts/series.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
-import { useKey } from "../../key/kept-key.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { searchPath } from "../../routing/paths.ts";
 import { Clamped } from "../../shell/clamped.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { toTime } from "../../text/format.ts";
 import { Hostile, visible } from "../../text/hostile.tsx";
 import { type Days, periodOf } from "./period.ts";

@@ -2,8 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { changesOf } from "../../api/feeds.ts";
 import type { Feed, FeedChanges } from "../../api/operations.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath } from "../../routing/paths.ts";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatAgo, formatChange, formatMinute, plural } from "../../text/format.ts";
 import { type KeptCursor, keepCursor, readCursor } from "./kept-cursor.ts";
 

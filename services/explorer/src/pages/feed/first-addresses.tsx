@@ -1,9 +1,9 @@
 import { addressesOf } from "../../api/feeds.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { TableHead } from "../../shell/table-head.tsx";
 import { formatCount, formatMinute } from "../../text/format.ts";

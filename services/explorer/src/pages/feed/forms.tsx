@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { askFile } from "../../api/ask.ts";
 import { ApiFailure } from "../../api/failure.ts";
 import { formPath } from "../../api/feeds.ts";
-import { useKey } from "../../key/kept-key.ts";
+import { useKey } from "../../api/kept-key.ts";
 import { BASE } from "../../routing/paths.ts";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { saveFile } from "../../shell/save-file.ts";

@@ -1,7 +1,7 @@
 import { heldBackOf } from "../../api/feeds.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath } from "../../routing/paths.ts";
-import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";

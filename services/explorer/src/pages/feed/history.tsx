@@ -1,6 +1,6 @@
 import { historyOf } from "../../api/feeds.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { Loaded } from "../../shell/loaded.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatCount, formatMinute } from "../../text/format.ts";
 

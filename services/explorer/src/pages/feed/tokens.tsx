@@ -2,9 +2,9 @@ import { createToken, revokeToken, tokensOfFeed } from "../../api/feeds.ts";
 import type { FeedTokens } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { CopyButton } from "../../shell/controls/copy-button.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 

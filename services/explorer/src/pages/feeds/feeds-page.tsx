@@ -1,11 +1,11 @@
 import { allFeeds } from "../../api/feeds.ts";
+import { useKey } from "../../api/kept-key.ts";
 import type { Feed } from "../../api/operations.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useKey } from "../../key/kept-key.ts";
+import { Loaded } from "../../faults/loaded.tsx";
+import { usePageTitle } from "../../frame/layout.tsx";
 import { feedPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
-import { usePageTitle } from "../../shell/layout.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatAgo, formatCount } from "../../text/format.ts";

@@ -3,9 +3,9 @@ import { guardedAttackers, guardedNetworks, guardNetwork, guardOf, unguardNetwor
 import type { Guarded, GuardedNetworks } from "../../api/operations.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath } from "../../routing/paths.ts";
 import { ActionFault } from "../../shell/action-fault.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { ATTACKED, GUARD_REASONS, guardDetails } from "./guard-reasons.ts";

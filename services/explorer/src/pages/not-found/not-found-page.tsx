@@ -1,5 +1,5 @@
+import { usePageTitle } from "../../frame/layout.tsx";
 import { BASE } from "../../routing/paths.ts";
-import { usePageTitle } from "../../shell/layout.tsx";
 
 export function NotFoundPage() {
   usePageTitle("No such page");

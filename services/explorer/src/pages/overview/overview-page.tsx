@@ -1,11 +1,11 @@
 import { isCompared } from "../../api/compared.ts";
 import { firstSeenLately, tagSummary } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
+import { usePageTitle } from "../../frame/layout.tsx";
+import { SearchBox } from "../../frame/search-box.tsx";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { PeriodChoice } from "../../shell/controls/period-choice.tsx";
-import { usePageTitle } from "../../shell/layout.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
-import { SearchBox } from "../../shell/search-box.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
 import { FirstObservation } from "./first-observation.tsx";
 import { NewAddresses } from "./new-addresses.tsx";

@@ -9,9 +9,9 @@ import {
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
 import { asnPath, countryPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { Hours } from "./hours.tsx";

@@ -1,8 +1,8 @@
 import type { Plans } from "../../api/operations.ts";
 import { plansOfService } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { usePageTitle } from "../../shell/layout.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
+import { usePageTitle } from "../../frame/layout.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatCount, plural } from "../../text/format.ts";

@@ -3,9 +3,9 @@ import { searchStatsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
 import { comparePath, searchPath } from "../../routing/paths.ts";
 import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 

@@ -2,9 +2,9 @@ import type { SearchValues } from "../../api/operations.ts";
 import { searchValuesOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
 import { searchPath } from "../../routing/paths.ts";
 import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { Hostile } from "../../text/hostile.tsx";
 
 /** Of each list. */

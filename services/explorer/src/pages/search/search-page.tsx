@@ -1,15 +1,15 @@
 import { useLocation } from "preact-iso";
+import { useKey } from "../../api/kept-key.ts";
 import type { QueryValidation } from "../../api/operations.ts";
 import { validationOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useKey } from "../../key/kept-key.ts";
+import { Loaded } from "../../faults/loaded.tsx";
+import { usePageTitle } from "../../frame/layout.tsx";
 import { pagePath, searchPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
 import { QueryWarnings } from "../../search/query-warnings.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
-import { usePageTitle } from "../../shell/layout.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { plural } from "../../text/format.ts";
 import { Examples } from "./examples.tsx";
 import { Matches } from "./matches.tsx";

@@ -1,8 +1,8 @@
 import type { SensorList } from "../../api/operations.ts";
 import { allSensors } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { usePageTitle } from "../../shell/layout.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
+import { usePageTitle } from "../../frame/layout.tsx";
 import { formatAgo, formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { SensorTable } from "./sensor-table.tsx";

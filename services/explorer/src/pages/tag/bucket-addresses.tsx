@@ -3,9 +3,9 @@ import { bucketsOf } from "../../api/buckets.ts";
 import type { Tag } from "../../api/operations.ts";
 import { type ActivityOptions, activityOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath } from "../../routing/paths.ts";
 import { DownloadButton } from "../../shell/controls/download-button.tsx";
-import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount, formatMinute, plural } from "../../text/format.ts";
 import { addressesToCsv, addressesToNdjson } from "./export.ts";
 

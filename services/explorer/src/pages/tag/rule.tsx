@@ -1,7 +1,7 @@
 import type { Tag } from "../../api/operations.ts";
 import { ruleOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { Loaded } from "../../shell/loaded.tsx";
+import { Loaded } from "../../faults/loaded.tsx";
 import { plural } from "../../text/format.ts";
 import { HostileLines } from "../../text/hostile.tsx";
 

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../api/ask.ts";
 import { bucketsOf } from "../../api/buckets.ts";
+import { useKey } from "../../api/kept-key.ts";
 import { activityOf } from "../../api/questions.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
-import { useKey } from "../../key/kept-key.ts";
 import { visible } from "../../text/hostile.tsx";
 import { createQueue } from "./queue.ts";
 

@@ -1,7 +1,7 @@
 import { fieldAt, type KnownValue, type KnownValues } from "@noisefloor/domain/query-language/completion/complete.ts";
+import { useKey } from "../../api/kept-key.ts";
 import { allSensors, allTags, statsByCountry } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useKey } from "../../key/kept-key.ts";
 
 const COUNTRY_DAYS = 7;
 const MAX_COUNTRIES = 250;

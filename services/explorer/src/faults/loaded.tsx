@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { type ApiFailure, explain } from "../api/failure.ts";
 import type { Loading } from "../api/use-answer.ts";
-import { ErrorBoundary } from "../faults/error-boundary.tsx";
 import { BASE } from "../routing/paths.ts";
 import { visible } from "../text/hostile.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
 
 type LoadedProps<Answer> = {
   readonly of: Loading<Answer>;

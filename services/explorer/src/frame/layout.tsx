@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
+import { useKey } from "../api/kept-key.ts";
 import { ErrorBoundary } from "../faults/error-boundary.tsx";
-import { useKey } from "../key/kept-key.ts";
 import { KeyButton } from "../key/key-button.tsx";
 import { RefusedKey } from "../key/refused-key.tsx";
 import { BASE } from "../routing/paths.ts";

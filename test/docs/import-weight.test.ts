@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { readImports } from "./imports.ts";
+
+/**
+ * How many source files of the repository a file may load, itself included: what there is to read for whoever wants to
+ * know all that it does. Imports of types alone do not count: a signature is read without its file.
+ */
+const MOST_LOADED = {
+  "services/ingest/pipeline/pipeline.ts": 70,
+  "services/query/search/route.ts": 83,
+  "services/query/stats/route.ts": 64,
+};
+
+const imports = await readImports();
+
+function filesLoadedBy(start: string): string[] {
+  const loaded = new Set([start]);
+  for (const file of loaded) {
+    for (const each of imports.get(file) ?? []) if (!each.isOfTypes) loaded.add(each.file);
+  }
+  return [...loaded].sort();
+}
+
+test.each(Object.entries(MOST_LOADED))("%s loads at most %i files of the repository", (file, limit) => {
+  const loaded = filesLoadedBy(file);
+  expect(loaded.length, loaded.join("\n")).toBeLessThanOrEqual(limit);
+});
