@@ -1,6 +1,7 @@
 import type { StoredRetry } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { explainRejection } from "../formats/explain-rejection.ts";
 import { type BatchOptions, ingestBatch } from "../pipeline/pipeline.ts";
 import type { IncomingRecord, RejectedRecord } from "../record.ts";
 import { drySink } from "../store/sink.ts";
@@ -10,7 +11,7 @@ import { toRetryInput } from "./retry-input.ts";
 /** A record of a dead letter that is retried. */
 export type RetriedRecord = IncomingRecord & { readonly deadLetter: OpenedDeadLetter };
 
-export type RetryOptions = Omit<BatchOptions<RetriedRecord>, "right" | "sensorId" | "storeDeadLetters"> & {
+export type RetryOptions = Omit<BatchOptions<RetriedRecord>, "right" | "sensorId" | "explain" | "storeDeadLetters"> & {
   readonly writeRetries: (retries: readonly StoredRetry[]) => Promise<void>;
   /** Store also what its sender was not permitted to write. */
   readonly overridePermission: boolean;
@@ -89,7 +90,7 @@ async function validateAndStore(
 ): Promise<readonly RejectedRecord<RetriedRecord>[]> {
   const sink = options.dryRun ? drySink : options.sink;
   // They are dead letters already.
-  const batch = { ...options, right, sensorId, sink, storeDeadLetters: async () => {} };
+  const batch = { ...options, right, sensorId, sink, explain: explainRejection, storeDeadLetters: async () => {} };
   const { rejected } = await ingestBatch(records, batch).stored;
   if (!options.overridePermission || (right === "everything" && sensorId === undefined)) return rejected;
   const notPermitted = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { noTags } from "../../../test/support/ingest/no-tags.ts";
+import { explainRejection } from "../formats/explain-rejection.ts";
 import { countReasons } from "./pipeline.ts";
 import { validateBatch } from "./validate.ts";
 
@@ -24,6 +25,7 @@ test("a record of a sensor without its format is rejected with the name of that 
       retentionDays: () => 1,
       right: "shared-datasets",
       now: Date.now,
+      explain: explainRejection,
     });
     return rejected.map(({ rejection }) => `${rejection.reason}: ${rejection.detail}`).join();
   };
@@ -39,8 +41,13 @@ test("the detail of a sensor's record names a time that cannot be read, and loca
   const detailOf = async (observed_at: string, isZoneless?: true, format = "netfilter") => {
     const value = { observed_at, sensor_id: "fw", source_ip: "45.83.64.20" };
     const record = { bytes: Buffer.from("x"), fallbackId: "", value, format, isZoneless };
-    const options = { catalogue: noTags, retentionDays: () => 1, right: "shared-datasets", now: () => now } as const;
-    const { rejected } = await validateBatch([record], options);
+    const { rejected } = await validateBatch([record], {
+      catalogue: noTags,
+      retentionDays: () => 1,
+      right: "shared-datasets",
+      now: () => now,
+      explain: explainRejection,
+    });
     return rejected.map(({ rejection }) => rejection.detail).join();
   };
   expect(await detailOf("11/12/2026 13:00:00")).toMatch(

@@ -8,9 +8,7 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
-import { observationsFormat, readObservation } from "../formats/observations.ts";
-import { explainOtherFormat } from "../formats/recognize.ts";
-import { explainTime } from "../formats/times.ts";
+import { readObservation } from "../formats/observations.ts";
 import type { AcceptedRecord, IncomingRecord, IngestedRecords, RejectedRecord } from "../record.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -27,6 +25,10 @@ export type ValidationOptions = {
   readonly now: () => number;
   /** Ends the wait for a catalogue that cannot be read. */
   readonly signal?: AbortSignal | undefined;
+  /** Adds what the formats know of a record that is no observation, as `formats/explain-rejection.ts` does. */
+  readonly explain?:
+    | ((rejection: Rejection, record: IncomingRecord, value: unknown, now: number) => Rejection)
+    | undefined;
 };
 
 /**
@@ -46,11 +48,11 @@ export async function validateBatch<R extends IncomingRecord>(
   for (const record of records) {
     const pause = pace(record.bytes.length);
     if (pause !== undefined) await pause;
-    let validated = validateRecord(record, catalogue, criteria);
+    let validated = validateRecord(record, options, criteria);
     if ("rejection" in validated && validated.rejection.reason === "unknown-tag" && !isFresh) {
       await catalogue.refresh(signal);
       isFresh = true;
-      validated = validateRecord(record, catalogue, criteria);
+      validated = validateRecord(record, options, criteria);
     }
     if ("rejection" in validated) {
       rejected.push({ record, rejection: boundDetail(validated.rejection), sensorId: validated.sensorId ?? sensorId });
@@ -77,7 +79,7 @@ export function boundDetail({ reason, detail }: Rejection): Rejection {
 
 function validateRecord(
   record: IncomingRecord,
-  catalogue: TagCatalogue,
+  { catalogue, explain }: ValidationOptions,
   criteria: ValidationCriteria,
 ): ValidRecord | InvalidRecord {
   if (record.rejection !== undefined) return { rejection: record.rejection };
@@ -86,40 +88,12 @@ function validateRecord(
   const { value, isWrapped } = read;
   const valid = validateObservation(value, criteria);
   if ("reason" in valid) {
-    return { rejection: explain(valid, record, value, criteria.now), sensorId: namedSensor(value) };
+    return { rejection: explain?.(valid, record, value, criteria.now) ?? valid, sensorId: namedSensor(value) };
   }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
   return { valid, tagIds, isComplete: !isWrapped && !valid.isFilledIn };
 }
-
-/** Adds what the record's format knows of it. */
-function explain(rejection: Rejection, record: IncomingRecord, value: unknown, now: number): Rejection {
-  const { reason, detail } = rejection;
-  const remedy = record.isZoneless ? ZONE_REMEDY : record.format === "cowrie" ? COWRIE_REMEDY : undefined;
-  if (reason === "in-the-future" && remedy !== undefined && isWithinZones(value, now)) {
-    return { reason, detail: `most likely it is local time: ${remedy} (${detail})` };
-  }
-  if (reason !== "invalid-observation") return rejection;
-  // Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them.
-  const other = record.format === undefined ? explainOtherFormat(observationsFormat, value) : undefined;
-  if (other !== undefined) return { reason, detail: `${other} (${detail})` };
-  const isTime = record.format !== undefined && detail.startsWith("observed_at: ");
-  return isTime ? { reason, detail: `observed_at: ${explainTime(timeOf(value))}` } : rejection;
-}
-
-const ZONE_REMEDY =
-  "it names no zone and was read as UTC; SENSOR_TIME_ZONES or replay --time-zone names the sensor's zone";
-const COWRIE_REMEDY = "Cowrie 3.1 writes it with a Z all the same, unless its process has TZ=UTC in its environment";
-/** The zone farthest ahead of UTC, and the clocks' difference. */
-const MOST_AHEAD_MS = 14.25 * 3_600_000;
-
-function isWithinZones(value: unknown, now: number): boolean {
-  return Date.parse(String(timeOf(value))) - now <= MOST_AHEAD_MS;
-}
-
-const timeOf = (value: unknown) =>
-  typeof value === "object" && value !== null && "observed_at" in value ? value.observed_at : undefined;
 
 /** The sensor that a record names which is no observation. */
 function namedSensor(value: unknown): string | undefined {

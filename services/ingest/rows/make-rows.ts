@@ -5,8 +5,8 @@ import type { AcceptedRecord, IncomingRecord } from "../record.ts";
 import { observationIdOf } from "../record-id.ts";
 import type { AssignedTags } from "../tagging/assign-tags.ts";
 import { type ObservationRow, toRow } from "./observation-row.ts";
-import type { SessionState } from "./sessions/merge.ts";
-import { type JoiningPart, type Sessions, sessionKey } from "./sessions/sessions.ts";
+import type { SessionPart, SessionState } from "./sessions/merge.ts";
+import type { Sessions } from "./sessions/sessions.ts";
 
 type Observation = ValidObservation["observation"];
 
@@ -35,7 +35,7 @@ export async function makeRows<R extends IncomingRecord>(
 ): Promise<MadeRows> {
   await prepare?.(accepted.map(({ valid }) => valid.observation));
   const pace = createRecordPace();
-  const parts = new Map<AcceptedRecord<R>, JoiningPart>();
+  const parts = new Map<AcceptedRecord<R>, SessionPart>();
   if (sessions !== undefined) {
     for (const one of accepted) {
       const pause = pace(one.record.bytes.length);
@@ -82,13 +82,13 @@ const idOf = <R extends IncomingRecord>({ record, valid }: AcceptedRecord<R>) =>
 const formatOf = <R extends IncomingRecord>({ record }: AcceptedRecord<R>) => record.format ?? observationsFormat.name;
 
 /** A record of a session; undefined for one that stands alone. */
-function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningPart | undefined {
+function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): SessionPart | undefined {
   const { record, valid, tagIds } = accepted;
   const session = valid.observation.session_id;
   if (session === undefined) return undefined;
   // A key's sessions are its own, as its observations are.
   const observationId = observationIdOf(`session:${session}`, record);
-  return { valid, tagIds, recordId: idOf(accepted), observationId, key: sessionKey(valid.observation, observationId) };
+  return { valid, tagIds, recordId: idOf(accepted), observationId };
 }
 
 /** A tag that a session has once got stays: rules that forbid something may match only its first records. */

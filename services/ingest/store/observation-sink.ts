@@ -1,14 +1,14 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSessions } from "@noisefloor/clickhouse/observations/sessions.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
-import { makeRows, type RowOptions } from "../rows/make-rows.ts";
+import type { RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { createSessions, type Sessions } from "../rows/sessions/sessions.ts";
 import { insertObservations } from "./insert.ts";
 import { type Insert, insertQueue } from "./insert-queue.ts";
 import { openInsertQueue } from "./insert-queues.ts";
 import { observationLeftovers } from "./leftovers.ts";
-import type { Sink } from "./sink.ts";
+import type { RowSink } from "./sink.ts";
 
 export type ObservationSinkOptions = {
   /** For how long a store that is away is waited for. */
@@ -33,8 +33,8 @@ export type ObservationSinkOptions = {
 export const storedSessions = (client: ClickHouseClient): Sessions =>
   createSessions((wanted, times) => readSessions(client, wanted, times));
 
-/** Stores accepted records as observations. The records of one session are one row: they are refused together. */
-export function observationSink(client: ClickHouseClient, options: ObservationSinkOptions): Sink {
+/** Stores rows of observations, whose sessions it knows. */
+export function observationSink(client: ClickHouseClient, options: ObservationSinkOptions): RowSink {
   const { retryForMs, intervalMs = 0, rows: rowOptions, assertSpace, wrapInsert, shutdown, logRetry } = options;
   const onRetry = logRetry?.("insert failed");
   const retrying = { forMs: retryForMs, signal: shutdown };
@@ -55,26 +55,16 @@ export function observationSink(client: ClickHouseClient, options: ObservationSi
   const sessions: Sessions = {
     join: (parts) => retry(() => stored.join(parts), { ...retrying, onRetry: logRetry?.("reading sessions failed") }),
   };
-  return async (accepted) => {
-    const { rows, release } = await makeRows(accepted, { ...rowOptions, sessions });
-    return {
-      async store(signal) {
-        try {
-          signal?.throwIfAborted();
-          const distinct = [...new Set(rows)];
-          const bytes = accepted.reduce((sum, { record }) => sum + record.bytes.length, 0);
-          const refused = await queue.store(distinct, bytes, signal);
-          const details = new Map(refused.map(({ index, detail }) => [distinct[index], detail]));
-          const byRecord = new Map<number, string>();
-          for (const [index, row] of rows.entries()) {
-            const detail = details.get(row);
-            if (detail !== undefined) byRecord.set(index, detail);
-          }
-          return byRecord;
-        } finally {
-          release();
-        }
-      },
-    };
+  return {
+    rows: { ...rowOptions, sessions },
+    async store(rows, bytes, signal) {
+      const refused = await queue.store(rows, bytes, signal);
+      return new Map(
+        refused.flatMap(({ index, detail }): [ObservationRow, string][] => {
+          const row = rows[index];
+          return row === undefined ? [] : [[row, detail]];
+        }),
+      );
+    },
   };
 }

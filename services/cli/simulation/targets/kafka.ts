@@ -13,8 +13,7 @@ export async function kafkaTarget({ settings, log }: CommandContext): Promise<Si
   return {
     verb: "published",
     async send(observations) {
-      const messages = await sink(observations.map((one) => toAccepted(one)));
-      await messages.store();
+      await sink.publish(observations.map((one) => toAccepted(one)));
       return observations.length;
     },
     close: producer.close,

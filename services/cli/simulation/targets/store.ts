@@ -3,6 +3,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { countSimulated } from "@noisefloor/clickhouse/sensors/simulated-counts.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import { prepareAccepted } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
@@ -29,8 +30,8 @@ export async function storeTarget(context: CommandContext, { client }: Store): P
     verb: "stored",
     async send(observations) {
       const accepted = observations.map((one) => toAccepted(one, catalogue));
-      const prepared = await sink(accepted);
-      const refused = await prepared.store();
+      const store = await prepareAccepted(accepted, sink);
+      const refused = await store();
       await counted.add(observations);
       return accepted.length - refused.size;
     },

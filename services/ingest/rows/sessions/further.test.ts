@@ -1,25 +1,24 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { betterApplication, type SessionState } from "./merge.ts";
-import { createSessions, type JoiningPart, sessionKey } from "./sessions.ts";
+import { betterApplication, type SessionPart, type SessionState } from "./merge.ts";
+import { createSessions } from "./sessions.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
 type Members = Record<string, unknown>;
 
 /** The records of one session, each with an id of its own. */
-function partsOf(records: readonly Members[]): JoiningPart[] {
+function partsOf(records: readonly Members[]): SessionPart[] {
   return records.map((members, index) => {
     const sent = { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.0.0.1", session_id: "1" };
     const valid = validateObservation({ ...sent, ...members }, { now: NOW, retentionDays: 90, right: "everything" });
     if ("reason" in valid) throw new Error(valid.detail);
-    const key = sessionKey(valid.observation, "session:1");
-    return { valid, observationId: "session:1", recordId: String(index), tagIds: [], key };
+    return { valid, observationId: "session:1", recordId: String(index), tagIds: [] };
   });
 }
 
 /** What is known in the end, by the id that it is stored under. */
-async function join(parts: readonly JoiningPart[], sizes: readonly number[]): Promise<SessionState[]> {
+async function join(parts: readonly SessionPart[], sizes: readonly number[]): Promise<SessionState[]> {
   const sessions = createSessions(async () => []);
   const known = new Map<string, SessionState>();
   for (let start = 0, turn = 0; start < parts.length; turn++) {

@@ -1,12 +1,13 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { expect, test } from "vitest";
-import { createSessions, type JoiningPart, sessionKey } from "./sessions.ts";
+import type { SessionPart } from "./merge.ts";
+import { createSessions } from "./sessions.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
 const SESSIONS = 20;
 
 /** As many records, in turn of each session, with a tag. */
-function partsOf(records: number, tagId: string): JoiningPart[] {
+function partsOf(records: number, tagId: string): SessionPart[] {
   return Array.from({ length: records }, (_, index) => {
     const session = `session-${index % SESSIONS}`;
     const sent = {
@@ -17,8 +18,7 @@ function partsOf(records: number, tagId: string): JoiningPart[] {
     };
     const valid = validateObservation(sent, { now: NOW, retentionDays: 90, right: "everything" });
     if ("reason" in valid) throw new Error(valid.detail);
-    const key = sessionKey(valid.observation, session);
-    return { valid, recordId: `${tagId}-${index}`, tagIds: [tagId], observationId: session, key };
+    return { valid, recordId: `${tagId}-${index}`, tagIds: [tagId], observationId: session };
   });
 }
 

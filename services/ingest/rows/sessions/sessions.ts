@@ -13,9 +13,6 @@ export type ReadSessions = (
   times: { readonly from: number; readonly to: number },
 ) => Promise<StoredSession[]>;
 
-/** A record of a session, and the {@link sessionKey}. */
-export type JoiningPart = SessionPart & { readonly key: string };
-
 /** What became of a session, with the records that joined it here. */
 export type Joined = {
   /**
@@ -32,11 +29,14 @@ export type Joined = {
  * that comes late, again, or to another process finds its session there.
  */
 export type Sessions = {
-  join(parts: readonly JoiningPart[]): Promise<Joined>;
+  join(parts: readonly SessionPart[]): Promise<Joined>;
 };
 
 /** A session or a further observation of one, or the latest of those that share an id. */
 type Holder = { state: SessionState | undefined };
+
+/** A record of a session, and the {@link sessionKey}. */
+type JoiningPart = SessionPart & { readonly key: string };
 
 /** A record whose session is not settled yet. */
 type Placing = {
@@ -125,8 +125,8 @@ export function createSessions(read: ReadSessions): Sessions {
         const session = placing.session ?? { observationId: part.observationId, holder };
         const observationId = furtherIdOf(session.observationId, part.valid.observation, level);
         if (observationId !== undefined) {
-          const key = sessionKey(part.valid.observation, observationId);
-          further.push({ part: { ...part, observationId, key }, index, session, isNew: begun.has(holder) });
+          const next = withKey({ ...part, observationId });
+          further.push({ part: next, index, session, isNew: begun.has(holder) });
           continue;
         }
       }
@@ -135,10 +135,10 @@ export function createSessions(read: ReadSessions): Sessions {
     return further;
   };
 
-  const merge = async (parts: readonly JoiningPart[], claimed: Map<string, Entry>) => {
+  const merge = async (first: readonly Placing[], claimed: Map<string, Entry>) => {
     const holders: Holder[] = [];
     const sessionOf = new Map<Holder, Holder>();
-    let placings: readonly Placing[] = parts.map((part, index) => ({ part, index }));
+    let placings = first;
     for (let level = 0; placings.length > 0; level++) {
       if (level > 0) await claim(placings, claimed);
       const further = await mergeAt(level, placings, claimed, holders);
@@ -162,12 +162,10 @@ export function createSessions(read: ReadSessions): Sessions {
     async join(parts) {
       const claimed = new Map<string, Entry>();
       try {
-        await claim(
-          parts.map((part, index) => ({ part, index })),
-          claimed,
-        );
+        const placings = parts.map((part, index) => ({ part: withKey(part), index }));
+        await claim(placings, claimed);
         const unlock = await lock();
-        const states = await merge(parts, claimed).finally(unlock);
+        const states = await merge(placings, claimed).finally(unlock);
         let isReleased = false;
         return {
           states,
@@ -185,11 +183,15 @@ export function createSessions(read: ReadSessions): Sessions {
 }
 
 /** What tells a session from all others. Unambiguous, as only the workspace may contain a line feed. */
-export function sessionKey(
+function sessionKey(
   { source_ip, dataset, workspace_id = "", sensor_id }: ValidObservation["observation"],
   observationId: string,
 ): string {
   return `${source_ip}\n${dataset}\n${workspace_id}\n${sensor_id}\n${observationId}`;
+}
+
+function withKey(part: SessionPart): JoiningPart {
+  return { ...part, key: sessionKey(part.valid.observation, part.observationId) };
 }
 
 function keyOfRow({ ip, dataset, workspace_id, sensor_id, observation_id }: StoredSession): string {

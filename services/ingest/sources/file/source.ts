@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
+import { explainRejection } from "../../formats/explain-rejection.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import type { SourceCounts } from "../../sensor-counts/counter.ts";
@@ -11,7 +12,7 @@ const BATCH_BYTES = 32 * 1024 * 1024;
 /** Batches that are being stored while the next one is read. */
 const CONCURRENT_BATCHES = 2;
 
-export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal"> & {
+export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal" | "explain"> & {
   /** Observations per second; left out, as fast as possible. */
   readonly rate?: number | undefined;
   /** Reading stops after this number of rejected records without an accepted one: something is wrong with all of them. */
@@ -79,6 +80,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
   };
   const batchOptions: BatchOptions<ReplayRecord> = {
     ...options,
+    explain: explainRejection,
     storeDeadLetters: async (rejected) => {
       const faulty = rejected.filter(isFaulty);
       if (faulty.length > 0) await options.storeDeadLetters(faulty);

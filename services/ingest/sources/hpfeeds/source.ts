@@ -2,6 +2,7 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
+import { explainRejection } from "../../formats/explain-rejection.ts";
 import type { DecodeOptions } from "../../formats/format.ts";
 import { hpfeeds } from "../../formats/sensors/hpfeeds/hpfeeds.ts";
 import { type BatchOptions, ingestBatch } from "../../pipeline/pipeline.ts";
@@ -13,7 +14,7 @@ import { type HpfeedsSettings, type Subscriber, subscribe } from "./subscriber.t
 
 export type HpfeedsIngestOptions = Omit<
   BatchOptions<IncomingRecord>,
-  "right" | "sensorId" | "signal" | "storeDeadLetters"
+  "right" | "sensorId" | "signal" | "explain" | "storeDeadLetters"
 > & {
   readonly settings: HpfeedsSettings;
   readonly decode: DecodeOptions;
@@ -35,6 +36,7 @@ export function startHpfeedsIngest(options: HpfeedsIngestOptions): Subscriber {
         ...options,
         // The broker decides who may publish.
         right: "everything",
+        explain: explainRejection,
         storeDeadLetters: (rejected) => deadLetters(rejected.map(feedDeadLetter)),
       }).stored;
       counts.add(ingested, {});

@@ -9,6 +9,7 @@ import { KafkaClockError, KafkaUnavailableError } from "@noisefloor/kafka/port/e
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
+import { explainRejection } from "../../formats/explain-rejection.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { type IgnoredCounts, sumOf } from "../../formats/ignored.ts";
 import { tpot } from "../../formats/sensors/tpot.ts";
@@ -50,7 +51,7 @@ const STORE_TIMEOUT_MS = 120_000;
 const MEMORY_BYTES = 128 * 1024 * 1024;
 
 export type HttpIntakeOptions = SensorKeys &
-  Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "storeDeadLetters"> & {
+  Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "explain" | "storeDeadLetters"> & {
     readonly deadLetters: DeadLetterStore;
     /** Every format that a request may name. */
     readonly formats: readonly LogFormat[];
@@ -205,6 +206,7 @@ async function ingestRequest(
     right,
     sensorId,
     signal,
+    explain: explainRejection,
     storeDeadLetters: (rejected) => options.deadLetters(rejected.map(requestDeadLetter)),
   }).stored;
   options.counts.add(ingested, sender);

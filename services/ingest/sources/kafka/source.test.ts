@@ -6,7 +6,7 @@ import { noCounts } from "../../../../test/support/ingest/no-counts.ts";
 import { noTags } from "../../../../test/support/ingest/no-tags.ts";
 import { sumOf } from "../../formats/ignored.ts";
 import { cowrie } from "../../formats/sensors/cowrie.ts";
-import { drySink, type Sink } from "../../store/sink.ts";
+import { drySink, type RecordSink } from "../../store/sink.ts";
 import { type KafkaIngestOptions, startKafkaIngest } from "./source.ts";
 
 const observation = JSON.stringify({
@@ -27,14 +27,9 @@ async function handle(messages: readonly StreamMessage[], options: Partial<Kafka
 }
 
 /** A sink that is called with each batch, and resolves when it is stored. */
-const sinkOf =
-  (store: (accepted: number) => Promise<void> | void): Sink =>
-  async (accepted) => ({
-    async store() {
-      await store(accepted.length);
-      return new Map();
-    },
-  });
+const sinkOf = (store: (accepted: number) => Promise<void> | void): RecordSink => ({
+  publish: async (accepted) => store(accepted.length),
+});
 
 /** @returns what a source calls with each batch. */
 async function start(options: Partial<KafkaIngestOptions>): Promise<readonly HandleBatch[]> {
@@ -165,15 +160,17 @@ test("of the batches of several partitions, one is prepared while the one before
   const prepared: (() => void)[] = [];
   const stored: (() => void)[] = [];
   const [handler] = await start({
-    sink: async () => {
-      steps.push("prepare");
-      await new Promise<void>((settle) => prepared.push(settle));
-      return {
-        async store() {
-          await new Promise<void>((settle) => stored.push(settle));
-          return new Map();
+    sink: {
+      rows: {
+        async prepare() {
+          steps.push("prepare");
+          await new Promise<void>((settle) => prepared.push(settle));
         },
-      };
+      },
+      async store() {
+        await new Promise<void>((settle) => stored.push(settle));
+        return new Map();
+      },
     },
   });
   const { signal: isGood } = new AbortController();

@@ -1,6 +1,7 @@
 import type { StreamBatch, StreamConsumer, TakenMessages } from "@noisefloor/kafka/port/port.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
+import { explainRejection } from "../../formats/explain-rejection.ts";
 import { createMutex } from "../../mutex.ts";
 import { type BatchOptions, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
@@ -14,7 +15,7 @@ const HEARTBEAT_MS = 1_000;
 
 export type KafkaIngestOptions = Omit<
   BatchOptions<MessageRecord>,
-  "right" | "sensorId" | "signal" | "storeDeadLetters"
+  "right" | "sensorId" | "signal" | "explain" | "storeDeadLetters"
 > & {
   readonly source: StreamConsumer;
   readonly deadLetters: DeadLetterStore;
@@ -40,6 +41,7 @@ export async function startKafkaIngest(ingest: KafkaIngestOptions) {
         const { prepared, stored } = ingestBatch(records, {
           ...options,
           ...TOPIC_SENDER,
+          explain: explainRejection,
           signal,
           storeDeadLetters: (rejected) => deadLetters(messageDeadLetters(rejected), signal),
         });
