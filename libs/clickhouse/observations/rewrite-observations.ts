@@ -80,8 +80,8 @@ export async function* readRows(client: ClickHouseClient, filter: RowFilter): As
 }
 
 /** About; only what may be large. */
-const sizeOf = ({ commands, urls, http_header_lines, http_path, http_query, metadata }: StoredRow) =>
-  1_000 + [...commands, ...urls, ...http_header_lines, http_path, http_query, metadata].join("").length;
+const sizeOf = ({ commands, urls, http, metadata }: StoredRow) =>
+  1_000 + [...commands, ...urls, ...http.header_lines, http.path, http.query, metadata].join("").length;
 
 /** The tags of a row. */
 export type RowTags = Pick<StoredRow, "tags" | "rule_tags" | "shared_tags">;
@@ -99,7 +99,7 @@ export async function rewriteTags(
 ): Promise<void> {
   if (changes.length === 0) return;
   const values = changes.map(({ row, tags }) => {
-    const { began_at: _at, ip: _ip, parts: _parts, ...columns } = row;
+    const { began_at: _at, ip: _ip, parts: _parts, http: _http, tls: _tls, ssh: _ssh, ...columns } = row;
     return { ...columns, ...tags };
   });
   // The same change may be made again after another was made in between.

@@ -1,4 +1,4 @@
-import { TRANSPORTS } from "../observation/transports.ts";
+import { TRANSPORTS } from "../observation/members.ts";
 import { editDistance } from "../text/edit-distance.ts";
 import type { RangeField, TextField, WordsField } from "./query.ts";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
+import { HTTP, MEMBERS, SSH, TLS, TRANSPORTS, type Transport } from "@noisefloor/domain/observation/members.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { MAX_HEADER_LINES_LENGTH, MAX_ITEMS, MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
-import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/transports.ts";
+import { MAX_HEADER_LINES_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
 import { splitAddress } from "./addresses.ts";
 import type { Fields } from "./fields.ts";
@@ -67,7 +67,8 @@ export type HttpDraft = {
 export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
   const named = draft.sensor ?? options.envelope?.sensor;
-  const sensor = options.sensorId ?? clip(named && withoutControls(named), MAX_LENGTH.identifier) ?? draft.format;
+  const sensor =
+    options.sensorId ?? clip(named && withoutControls(named), MEMBERS.session_id.maxLength) ?? draft.format;
   const zone = draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format, draft.writesUtc);
   const { time, isZoneless } = readTime(draft.observedAt ?? options.envelope?.time, options, zone);
   const { address, port } = splitAddress(draft.sourceIp);
@@ -79,28 +80,31 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     source_port: draft.sourcePort ?? port,
     destination_port: draft.destinationPort === undefined ? undefined : options.publicPort(draft.destinationPort),
     application: applicationName(draft.application),
-    session_id: clip(draft.session && withoutControls(draft.session), MAX_LENGTH.identifier),
-    credentials: clipList(draft.credentials, MAX_ITEMS.credentials, ({ username, password }) =>
-      defined({ username: clip(username, MAX_LENGTH.credential), password: clip(password, MAX_LENGTH.credential) }),
+    session_id: clip(draft.session && withoutControls(draft.session), MEMBERS.session_id.maxLength),
+    credentials: clipList(draft.credentials, MEMBERS.credentials.maxItems, ({ username, password }) =>
+      defined({
+        username: clip(username, MEMBERS.credentials.maxLength),
+        password: clip(password, MEMBERS.credentials.maxLength),
+      }),
     ),
     login_attempts: draft.loginAttempts === 0 ? undefined : draft.loginAttempts,
-    commands: clipTexts(draft.commands, MAX_ITEMS.commands, MAX_LENGTH.command),
-    urls: clipTexts(draft.urls, MAX_ITEMS.urls, MAX_LENGTH.url),
-    payload_sha256: clipList(draft.payloadSha256?.filter(isSha256), MAX_ITEMS.payload_sha256, (digest) =>
+    commands: clipTexts(draft.commands, MEMBERS.commands.maxItems, MEMBERS.commands.maxLength),
+    urls: clipTexts(draft.urls, MEMBERS.urls.maxItems, MEMBERS.urls.maxLength),
+    payload_sha256: clipList(draft.payloadSha256?.filter(isSha256), MEMBERS.payload_sha256.maxItems, (digest) =>
       digest?.toLowerCase(),
     ),
-    labels: clipTexts(draft.labels?.map(withoutControls), MAX_ITEMS.labels, MAX_LENGTH.label),
+    labels: clipTexts(draft.labels?.map(withoutControls), MEMBERS.labels.maxItems, MEMBERS.labels.maxLength),
     http: draft.http && toHttp(draft.http),
-    tls: defined({ ja3: clip(draft.ja3, MAX_LENGTH.fingerprint), ja4: clip(draft.ja4, MAX_LENGTH.fingerprint) }),
+    tls: defined({ ja3: clip(draft.ja3, TLS.ja3.maxLength), ja4: clip(draft.ja4, TLS.ja4.maxLength) }),
     ssh: defined({
-      hassh: clip(draft.hassh, MAX_LENGTH.fingerprint),
-      banner: clip(draft.sshBanner, MAX_LENGTH.banner),
+      hassh: clip(draft.hassh, SSH.hassh.maxLength),
+      banner: clip(draft.sshBanner, SSH.banner.maxLength),
     }),
     asn: draft.asn !== undefined && /^(?:AS)?\d{1,9}$/i.test(draft.asn) ? draft.asn : undefined,
-    organization: clip(draft.organization, MAX_LENGTH.organization),
+    organization: clip(draft.organization, MEMBERS.organization.maxLength),
     country: draft.country !== undefined && /^[A-Z]{2}$/.test(draft.country) ? draft.country : undefined,
-    city: clip(draft.city, MAX_LENGTH.place),
-    rdns: clip(draft.rdns, MAX_LENGTH.rdns),
+    city: clip(draft.city, MEMBERS.city.maxLength),
+    rdns: clip(draft.rdns, MEMBERS.rdns.maxLength),
     metadata: draft.metadata && scalars(draft.metadata),
   };
   const content = defined(observation) ?? {};
@@ -121,20 +125,20 @@ function toHttp({ target, ...http }: HttpDraft): Fields | undefined {
   // A whole URL stays one: its sender takes the sensor for a proxy.
   const [path, query] = splitQuery(target);
   return defined({
-    method: clip(http.method, MAX_LENGTH.method),
-    host: clip(http.host, MAX_LENGTH.host),
-    path: clip(path, MAX_LENGTH.path),
-    query: clip(query, MAX_LENGTH.query),
-    user_agent: clip(http.userAgent, MAX_LENGTH.userAgent),
-    referer: clip(http.referer, MAX_LENGTH.referer),
+    method: clip(http.method, HTTP.method.maxLength),
+    host: clip(http.host, HTTP.host.maxLength),
+    path: clip(path, HTTP.path.maxLength),
+    query: clip(query, HTTP.query.maxLength),
+    user_agent: clip(http.userAgent, HTTP.user_agent.maxLength),
+    referer: clip(http.referer, HTTP.referer.maxLength),
     headers: clipTexts(
       http.headers?.map((name) => name.toLowerCase()),
-      MAX_ITEMS.headers,
-      MAX_LENGTH.fieldName,
+      HTTP.headers.maxItems,
+      HTTP.headers.maxLength,
     ),
-    cookies: clipTexts(http.cookies, MAX_ITEMS.cookies, MAX_LENGTH.fieldName),
+    cookies: clipTexts(http.cookies, HTTP.cookies.maxItems, HTTP.cookies.maxLength),
     header_lines: clipHeaderLines(http.headerLines),
-    body: clip(http.body, MAX_LENGTH.body),
+    body: clip(http.body, HTTP.body.maxLength),
   });
 }
 
@@ -211,8 +215,8 @@ const NAMED_HEADER = /^(?:host|user-agent|referer):/i;
 function clipHeaderLines(lines: readonly string[] | undefined): string[] | undefined {
   let left = MAX_HEADER_LINES_LENGTH;
   const kept = lines?.filter((line) => !NAMED_HEADER.test(line));
-  return clipList(kept && [...new Set(kept)], MAX_ITEMS.headerLines, (line) => {
-    const clipped = clip(line, Math.min(MAX_LENGTH.headerLine, left));
+  return clipList(kept && [...new Set(kept)], HTTP.header_lines.maxItems, (line) => {
+    const clipped = clip(line, Math.min(HTTP.header_lines.maxLength, left));
     left -= clipped?.length ?? 0;
     return clipped;
   });
@@ -244,7 +248,7 @@ export function defined(fields: Fields): Record<string, unknown> | undefined {
 function scalars(fields: Fields): Fields | undefined {
   const members: [string, unknown][] = [];
   for (const [name, value] of Object.entries(fields)) {
-    const scalar = typeof value === "string" ? clip(value, MAX_LENGTH.body) : value;
+    const scalar = typeof value === "string" ? clip(value, HTTP.body.maxLength) : value;
     if (scalar !== undefined && typeof scalar !== "object") members.push([name, scalar]);
   }
   // A member called __proto__ becomes one, so that validation rejects it.

@@ -63,7 +63,7 @@ export function createDecide({ tagger, rules, idOf, only }: RulesInUse): Decide 
         const rule = byId.get(id);
         if (rule === undefined || given.has(id) || keptForBody.includes(id)) continue;
         // A session had more bodies than the one of which a part is stored.
-        if (rule.mayEnd || (rule.usesBody && row.http_body_sha256 !== "")) keptForSession.push(id);
+        if (rule.mayEnd || (rule.usesBody && row.http.body_sha256 !== "")) keptForSession.push(id);
       }
     }
     for (const id of [...keptForBody, ...keptForSession]) given.add(id);
@@ -102,7 +102,7 @@ const hasSame = (some: readonly string[], others: readonly string[]) =>
 /** Half an escape at its end could be read as something that did not come. */
 const LONGEST_ESCAPE = 12;
 
-function bodyOf({ http_body_head: head, http_body_sha256: sha256 }: StoredRow) {
+function bodyOf({ http: { body_head: head, body_sha256: sha256 } }: StoredRow) {
   if (sha256 === "") return { body: undefined, isWhole: true };
   const isWhole = hash("sha256", head) === sha256;
   return { body: isWhole ? head : head.slice(0, -LONGEST_ESCAPE), isWhole };

@@ -13,9 +13,8 @@ import {
   UUIDS,
   type WrittenType,
 } from "@noisefloor/clickhouse/row-binary/written-types.ts";
+import { HTTP, MEMBERS, namesOf, SSH, TLS } from "@noisefloor/domain/observation/members.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
-
-type ColumnName = Exclude<keyof ObservationRow, "replaces_stored_at">;
 
 /** How a column is written. */
 type Column = {
@@ -26,7 +25,7 @@ type Column = {
   /** The values of some rows in the format Native. */
   writeAll(to: ValueWriter, rows: readonly ObservationRow[]): void;
 };
-type Columns<Name extends ColumnName = ColumnName> = Readonly<Record<Name, Column>>;
+type NamedColumn = readonly [name: string, column: Column];
 
 function column<Value>(type: WrittenType<Value>, read: (row: ObservationRow) => Value | undefined): Column {
   return {
@@ -40,82 +39,50 @@ function column<Value>(type: WrittenType<Value>, read: (row: ObservationRow) => 
   };
 }
 
-/** What no two rows have in common. */
-const VISIT = {
-  observation_id: column(TEXT, (row) => row.observation_id),
-  observed_at: column(TIME, (row) => row.observed_at),
-  source_port: column(NULLABLE_UINT16, (row) => row.source_port),
-  session_id: column(TEXT, (row) => row.session_id),
-  session_parts: column(UINT64S, (row) => row.session_parts),
-} satisfies Partial<Columns>;
+const named = <Value>(
+  name: string,
+  type: WrittenType<Value>,
+  read: (row: ObservationRow) => Value | undefined,
+): NamedColumn => [name, column(type, read)];
 
-/** Of who has seen it. */
-const SENSOR = {
-  dataset: column(TEXT, (row) => row.dataset),
-  workspace_id: column(TEXT, (row) => row.workspace_id),
-  sensor_id: column(TEXT, (row) => row.sensor_id),
-  format: column(TEXT, (row) => row.format),
-  metadata: column(TEXT, (row) => row.metadata),
-} satisfies Partial<Columns>;
+/** The types of members that are texts, and lists of texts. */
+const TEXT_TYPES = [
+  "identifier",
+  "dataset",
+  "workspace",
+  "transport",
+  "application",
+  "text",
+  "country",
+  "object",
+] as const;
+const TEXTS_TYPES = ["texts", "identifiers", "digests", "lines"] as const;
 
-/** Of who was seen. */
-const SOURCE = {
-  source_ip: column(IPV4, (row) => row.source_ip),
-  asn: column(UINT32, (row) => row.asn),
-  organization: column(TEXT, (row) => row.organization),
-  country: column(TEXT, (row) => row.country),
-  region: column(TEXT, (row) => row.region),
-  city: column(TEXT, (row) => row.city),
-  latitude: column(FLOAT32, (row) => row.latitude),
-  longitude: column(FLOAT32, (row) => row.longitude),
-  rdns: column(TEXT, (row) => row.rdns),
-  rdns_validated: column(BOOL, (row) => row.rdns_validated),
-} satisfies Partial<Columns>;
-
-const TAGS = {
-  tags: column(UUIDS, (row) => row.tags),
-  rule_tags: column(UUIDS, (row) => row.rule_tags),
-  shared_tags: column(UUIDS, (row) => row.shared_tags),
-} satisfies Partial<Columns>;
-
-/** Of what was sent: all other columns. */
-const CONTENT = {
-  destination_port: column(NULLABLE_UINT16, (row) => row.destination_port),
-  transport: column(TEXT, (row) => row.transport),
-  labels: column(TEXTS, (row) => row.labels),
-  application: column(TEXT, (row) => row.application),
-  credentials: column(PAIRS, (row) => row.credentials?.map(({ username, password }) => [username, password] as const)),
-  login_attempts: column(UINT32, (row) => row.login_attempts),
-  commands: column(TEXTS, (row) => row.commands),
-  urls: column(TEXTS, (row) => row.urls),
-  payload_sha256: column(TEXTS, (row) => row.payload_sha256),
-  http_method: column(TEXT, (row) => row.http_method),
-  http_host: column(TEXT, (row) => row.http_host),
-  http_path: column(TEXT, (row) => row.http_path),
-  http_query: column(TEXT, (row) => row.http_query),
-  http_user_agent: column(TEXT, (row) => row.http_user_agent),
-  http_referer: column(TEXT, (row) => row.http_referer),
-  http_headers: column(TEXTS, (row) => row.http_headers),
-  http_cookies: column(TEXTS, (row) => row.http_cookies),
-  http_header_lines: column(TEXTS, (row) => row.http_header_lines),
-  http_body_head: column(TEXT, (row) => row.http_body_head),
-  http_body_sha256: column(TEXT, (row) => row.http_body_sha256),
-  tls_ja3: column(TEXT, (row) => row.tls_ja3),
-  tls_ja4: column(TEXT, (row) => row.tls_ja4),
-  ssh_hassh: column(TEXT, (row) => row.ssh_hassh),
-  ssh_banner: column(TEXT, (row) => row.ssh_banner),
-} satisfies Columns<
-  Exclude<ColumnName, keyof typeof VISIT | keyof typeof SENSOR | keyof typeof SOURCE | keyof typeof TAGS>
->;
-
-/** All columns with their names. */
-export const COLUMNS: readonly (readonly [name: string, column: Column])[] = Object.entries({
-  ...VISIT,
-  ...SENSOR,
-  ...SOURCE,
-  ...TAGS,
-  ...CONTENT,
-});
+/** All columns with their names: those of members, and those that rows have besides. */
+export const COLUMNS: readonly NamedColumn[] = [
+  ...namesOf(MEMBERS, "time").map((name) => named(name, TIME, (row) => row[name])),
+  ...namesOf(MEMBERS, "source").map((name) => named(name, IPV4, (row) => row[name])),
+  ...namesOf(MEMBERS, ...TEXT_TYPES).map((name) => named(name, TEXT, (row) => row[name])),
+  ...namesOf(MEMBERS, ...TEXTS_TYPES).map((name) => named(name, TEXTS, (row) => row[name])),
+  ...namesOf(MEMBERS, "tags").map((name) => named(name, UUIDS, (row) => row[name])),
+  ...namesOf(MEMBERS, "port").map((name) => named(name, NULLABLE_UINT16, (row) => row[name])),
+  ...namesOf(MEMBERS, "count", "asn").map((name) => named(name, UINT32, (row) => row[name])),
+  ...namesOf(MEMBERS, "latitude", "longitude").map((name) => named(name, FLOAT32, (row) => row[name])),
+  ...namesOf(MEMBERS, "flag").map((name) => named(name, BOOL, (row) => row[name])),
+  ...namesOf(MEMBERS, "logins").map((name) =>
+    named(name, PAIRS, (row) => row[name]?.map(({ username = "", password = "" }) => [username, password] as const)),
+  ),
+  ...namesOf(HTTP, "text").map((name) => named(`http_${name}`, TEXT, ({ http }) => http?.[name])),
+  ...namesOf(HTTP, "texts", "lines").map((name) => named(`http_${name}`, TEXTS, ({ http }) => http?.[name])),
+  named("http_body_head", TEXT, ({ body }) => body?.head),
+  named("http_body_sha256", TEXT, ({ body }) => body?.sha256),
+  ...namesOf(TLS, "text").map((name) => named(`tls_${name}`, TEXT, ({ tls }) => tls?.[name])),
+  ...namesOf(SSH, "text").map((name) => named(`ssh_${name}`, TEXT, ({ ssh }) => ssh?.[name])),
+  named("format", TEXT, ({ format }) => format),
+  named("session_parts", UINT64S, (row) => row.session_parts),
+  named("rule_tags", UUIDS, (row) => row.rule_tags),
+  named("shared_tags", UUIDS, (row) => row.shared_tags),
+];
 
 /**
  * When a row was received: of rows with the same key the latest counts. The server's clock says it, unless a row

@@ -1,4 +1,6 @@
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
+import { namesOf, SSH, STORED_HTTP, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
+import { shapeOf } from "@noisefloor/domain/observation/schema.ts";
 import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { choice, type Parameter } from "@noisefloor/http/requests/parameters.ts";
@@ -25,9 +27,50 @@ export const OBSERVATIONS_FORMAT = choice({
   fallback: "json",
 });
 
-const port = z.int().min(0).max(65_535);
+/** The members of an observation that are shown of every sensor, and not once for the address. */
+const {
+  observed_at: _time,
+  sensor_id: _sensor,
+  source_ip: _source,
+  observation_id: _id,
+  dataset: _dataset,
+  workspace_id: _workspace,
+  tags: _tags,
+  session_id: _session,
+  metadata: _metadata,
+  ...SHOWN
+} = VISIT;
+/** Their names. */
+export const SHOWN_MEMBERS = namesOf(
+  SHOWN,
+  "transport",
+  "port",
+  "application",
+  "logins",
+  "count",
+  "texts",
+  "digests",
+  "identifiers",
+);
+
 /** Text that scanners chose. */
 const text = z.string();
+const optionalText = () => text.optional();
+const optionalTexts = () => texts.optional();
+
+/** A member that the sensor did not report is missing. */
+const SCHEMAS = {
+  transport: optionalText,
+  port: () => z.int().min(0).max(65_535).optional(),
+  application: optionalText,
+  logins: () => z.array(z.strictObject({ username: text, password: text })).optional(),
+  count: () => count.optional(),
+  texts: optionalTexts,
+  digests: optionalTexts,
+  identifiers: optionalTexts,
+  text: optionalText,
+  lines: optionalTexts,
+};
 
 const observationSchema = z
   .strictObject({
@@ -40,33 +83,10 @@ const observationSchema = z
       .describe(
         "Present when this is all that the sensor sent about one session of the address. Shown with the sensor.",
       ),
-    source_port: port.optional(),
-    destination_port: port.optional(),
-    transport: text.optional(),
-    application: text.optional(),
-    login_attempts: count.optional(),
-    credentials: z.array(z.strictObject({ username: text, password: text })).optional(),
-    commands: texts.optional().describe("In the order in which it typed them."),
-    urls: texts.optional().describe("What it made the sensor download."),
-    payload_sha256: texts.optional().describe("Digests of the files that it left."),
-    http: z
-      .strictObject({
-        method: text.optional(),
-        host: text.optional(),
-        path: text.optional(),
-        query: text.optional(),
-        user_agent: text.optional(),
-        referer: text.optional(),
-        headers: texts.optional(),
-        header_lines: texts.optional(),
-        cookies: texts.optional(),
-        body_head: text.optional(),
-        body_sha256: text.optional(),
-      })
-      .optional(),
-    tls: z.strictObject({ ja3: text.optional(), ja4: text.optional() }).optional(),
-    ssh: z.strictObject({ hassh: text.optional(), banner: text.optional() }).optional(),
-    labels: texts.optional().describe("The sensor's own words, like the names of signatures."),
+    ...shapeOf(SHOWN, SCHEMAS),
+    http: z.strictObject(shapeOf(STORED_HTTP, SCHEMAS)).optional(),
+    tls: z.strictObject(shapeOf(TLS, SCHEMAS)).optional(),
+    ssh: z.strictObject(shapeOf(SSH, SCHEMAS)).optional(),
     tags: z.array(
       wireTagSchema
         .pick({ id: true, slug: true, name: true, intention: true })

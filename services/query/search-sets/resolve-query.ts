@@ -1,4 +1,4 @@
-import { TRANSPORTS } from "@noisefloor/domain/observation/transports.ts";
+import { TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
 import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
 import { type ComparableTag, comparableTags, tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
 import { comparable, type TextMatch, textMatcher } from "@noisefloor/domain/query-language/text-match.ts";

@@ -1,4 +1,4 @@
-import type { Transport } from "@noisefloor/domain/observation/transports.ts";
+import type { Transport } from "@noisefloor/domain/observation/members.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Seen } from "../oracle/oracle.ts";
 import type { Random } from "./random.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { TRANSPORTS } from "@noisefloor/domain/observation/transports.ts";
+import { TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
 import type { DecodeOptions, LogFormat } from "../format.ts";
 import { QUOTE_NOT_CLOSED, readCsvLine } from "../text/csv.ts";
 

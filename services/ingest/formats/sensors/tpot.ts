@@ -1,4 +1,4 @@
-import { MAX_ITEMS, MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
+import { MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { defined } from "../draft.ts";
 import { type Fields, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
@@ -67,18 +67,20 @@ function decodeByType(record: Fields, type: string, options: DecodeOptions): Dec
 function withEnrichment(observation: Fields, record: Fields, type: string): Fields {
   const country = textAt(record, "geoip.country_code2");
   const labels = [
-    ...(type === "" || NAMED_BY_LABELS.has(type.toLowerCase()) ? [] : [`tpot:${type}`.slice(0, MAX_LENGTH.label)]),
+    ...(type === "" || NAMED_BY_LABELS.has(type.toLowerCase())
+      ? []
+      : [`tpot:${type}`.slice(0, MEMBERS.labels.maxLength)]),
     ...textsAt(observation, "labels"),
     ...textsAt(record, "alert.cve_id").flatMap(cveLabels),
     ...textsAt(record, "ip_rep").map((reputation) => `ip-rep:${reputation}`),
   ];
   const enriched = defined({
     asn: asnOf(record),
-    organization: textAt(record, "geoip.as_org")?.slice(0, MAX_LENGTH.organization),
+    organization: textAt(record, "geoip.as_org")?.slice(0, MEMBERS.organization.maxLength),
     country: country !== undefined && /^[A-Z]{2}$/.test(country) ? country : undefined,
-    city: textAt(record, "geoip.city_name")?.slice(0, MAX_LENGTH.place),
+    city: textAt(record, "geoip.city_name")?.slice(0, MEMBERS.city.maxLength),
     ...observation,
-    ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, MAX_ITEMS.labels) }),
+    ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, MEMBERS.labels.maxItems) }),
   });
   return enriched ?? observation;
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { findRange } from "@noisefloor/domain/address/ranges.ts";
-import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
+import { MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { readText } from "./read-record.ts";
@@ -76,7 +76,10 @@ function readLines(table: NetworkTable, bytes: Buffer, from: number): number {
     let end = position;
     while (end < bytes.length && bytes[end] !== NEWLINE) end++;
     if (!table.organizations.has(asn)) {
-      const organization = readText(unquote(bytes.toString("utf8", position, end).trim()), MAX_LENGTH.organization);
+      const organization = readText(
+        unquote(bytes.toString("utf8", position, end).trim()),
+        MEMBERS.organization.maxLength,
+      );
       if (organization !== undefined) table.organizations.set(asn, organization);
     }
     add(table, first, last, asn);

@@ -1,4 +1,4 @@
-import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
+import { MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import type { AddressFacts } from "./facts.ts";
 
 /** The largest autonomous system number. */
@@ -36,12 +36,12 @@ export function readRecord(record: unknown): AddressFacts {
       get(traits, "autonomous_system_organization") ??
       // IPinfo's file of networks calls the organisation so. Without a number it is the name of something else.
       (asn === undefined ? undefined : get(record, "name")),
-    MAX_LENGTH.organization,
+    MEMBERS.organization.maxLength,
   );
   const country = readCountry(record);
   const [subdivision] = readArray(get(record, "subdivisions"));
-  const region = readText(nameOf(subdivision) ?? first(record, "region", "state1"), MAX_LENGTH.place);
-  const city = readText(nameOf(get(record, "city")) ?? get(record, "city"), MAX_LENGTH.place);
+  const region = readText(nameOf(subdivision) ?? first(record, "region", "state1"), MEMBERS.city.maxLength);
+  const city = readText(nameOf(get(record, "city")) ?? get(record, "city"), MEMBERS.city.maxLength);
   const location = get(record, "location");
   const latitude = readDegrees(get(location, "latitude") ?? first(record, "latitude", "lat"), 90);
   const longitude = readDegrees(get(location, "longitude") ?? first(record, "longitude", "lng"), 180);

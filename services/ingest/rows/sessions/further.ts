@@ -1,6 +1,11 @@
 import { hash } from "node:crypto";
+import { HTTP, namesOf, SSH, TLS } from "@noisefloor/domain/observation/members.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import type { KeptBody } from "../observation-row.ts";
+
+const REQUEST = namesOf(HTTP, "text");
+const TLS_NAMES = namesOf(TLS, "text");
+const SSH_NAMES = namesOf(SSH, "text");
 
 type Observation = ValidObservation["observation"];
 type Http = NonNullable<Observation["http"]>;
@@ -22,21 +27,15 @@ export function contradicts({ observation, body }: HeldObservation, added: Obser
 export function contradictsConnection(one: Observation, other: Observation): boolean {
   return (
     differ(one.destination_port, other.destination_port) ||
-    differ(one.ssh?.banner, other.ssh?.banner) ||
-    differ(one.ssh?.hassh, other.ssh?.hassh) ||
-    differ(one.tls?.ja3, other.tls?.ja3) ||
-    differ(one.tls?.ja4, other.tls?.ja4)
+    TLS_NAMES.some((name) => differ(one.tls?.[name], other.tls?.[name])) ||
+    SSH_NAMES.some((name) => differ(one.ssh?.[name], other.ssh?.[name]))
   );
 }
 
 function contradictsRequest(one: Http, body: KeptBody | undefined, other: Http): boolean {
   return (
-    differ(one.method, other.method) ||
-    differ(one.host, other.host) ||
-    differ(one.path, other.path) ||
+    REQUEST.some((name) => name !== "query" && differ(one[name], other[name])) ||
     queriesDiffer(queryOf(one), queryOf(other)) ||
-    differ(one.user_agent, other.user_agent) ||
-    differ(one.referer, other.referer) ||
     (isStated(other.body) && differ(body?.sha256 ?? digestOf(one.body), digestOf(other.body)))
   );
 }
@@ -60,12 +59,17 @@ export function furtherIdOf(sessionId: string, observation: Observation, level: 
 
 const requestOf = ({ http }: Observation) => [http?.method, http?.host, http?.path, http?.query];
 
+/** What names a TLS client besides its fingerprints. Ids are stored: it changes those of observations that have it only. */
+const furtherTls = ({ tls }: Observation) =>
+  TLS_NAMES.flatMap((name) => (name === "ja3" || name === "ja4" || !tls?.[name] ? [] : [`${name}=${tls[name]}`]));
+
 const IDENTITIES: readonly ((observation: Observation) => readonly (string | number | undefined)[])[] = [
   requestOf,
   (observation) => {
     const { http, ssh, tls, destination_port } = observation;
     const details = [http?.user_agent, http?.referer, http?.body];
-    return [...requestOf(observation), ...details, destination_port, ssh?.banner, ssh?.hassh, tls?.ja3, tls?.ja4];
+    const fingerprints = [ssh?.banner, ssh?.hassh, tls?.ja3, tls?.ja4, ...furtherTls(observation)];
+    return [...requestOf(observation), ...details, destination_port, ...fingerprints];
   },
 ];
 

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
+import { HTTP, MEMBERS, namesOf } from "@noisefloor/domain/observation/members.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import {
   MAX_HEADER_LINES_LENGTH,
-  MAX_ITEMS,
   MAX_LOGIN_ATTEMPTS,
   MAX_METADATA_BYTES,
 } from "@noisefloor/domain/observation/schema.ts";
@@ -11,6 +11,9 @@ import { contradictsConnection } from "./further.ts";
 
 /** How many records with logins a session remembers, so that each is counted once however often it comes. */
 const MAX_PARTS = 256;
+
+const LISTS = namesOf(MEMBERS, "texts", "identifiers", "digests");
+const HTTP_LISTS = namesOf(HTTP, "texts");
 
 type Observation = ValidObservation["observation"];
 type Credential = NonNullable<Observation["credentials"]>[number];
@@ -68,11 +71,8 @@ export function mergePart(session: SessionState | undefined, part: SessionPart):
     transport: least(known.transport, added.transport),
     application: betterApplication(known.application, added.application),
     login_attempts: attempts === 0 ? undefined : Math.min(attempts, MAX_LOGIN_ATTEMPTS),
-    credentials: union(known.credentials, added.credentials, MAX_ITEMS.credentials, textOfLogin),
-    commands: union(known.commands, added.commands, MAX_ITEMS.commands),
-    urls: union(known.urls, added.urls, MAX_ITEMS.urls),
-    payload_sha256: union(known.payload_sha256, added.payload_sha256, MAX_ITEMS.payload_sha256),
-    labels: union(known.labels, added.labels, MAX_ITEMS.labels),
+    credentials: union(known.credentials, added.credentials, MEMBERS.credentials.maxItems, textOfLogin),
+    ...unions(known, added, LISTS, MEMBERS),
     http: both(known.http, added.http, mergeHttp),
     tls: both(known.tls, added.tls, stated),
     ssh: both(known.ssh, added.ssh, stated),
@@ -105,9 +105,8 @@ export function withConnection(further: SessionState, { observation: session }: 
 function mergeHttp(one: Http, other: Http): Http {
   return {
     ...stated(one, other),
-    headers: union(one.headers, other.headers, MAX_ITEMS.headers),
-    cookies: union(one.cookies, other.cookies, MAX_ITEMS.cookies),
-    header_lines: firstOf(union(one.header_lines, other.header_lines, MAX_ITEMS.headerLines)),
+    ...unions(one, other, HTTP_LISTS, HTTP),
+    header_lines: firstOf(union(one.header_lines, other.header_lines, HTTP.header_lines.maxItems)),
   };
 }
 
@@ -146,6 +145,23 @@ function union<T>(
     if (values.size === maxValues) break;
   }
   return [...values.values()];
+}
+
+type Lists<Name extends string> = { [List in Name]?: string[] | undefined };
+
+/** The {@link union} of each list that one of the two has. */
+function unions<Name extends string>(
+  one: Lists<Name>,
+  other: Lists<Name>,
+  names: readonly Name[],
+  limits: Readonly<Record<Name, { readonly maxItems: number }>>,
+): Lists<Name> {
+  const merged: Lists<Name> = {};
+  for (const name of names) {
+    const list = union(one[name], other[name], limits[name].maxItems);
+    if (list !== undefined) merged[name] = list;
+  }
+  return merged;
 }
 
 /** The same for what is stored alike: in any order of its members, an empty text or none. */

@@ -1,6 +1,6 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
 import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
-import { TRANSPORTS } from "@noisefloor/domain/observation/transports.ts";
 
 export type Member = keyof WireObservation;
 

@@ -1,4 +1,4 @@
-import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/transports.ts";
+import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/members.ts";
 import { type Draft, toObservation } from "../../draft.ts";
 import { at, type Fields, portAt, textAt, textsAt, toText } from "../../fields.ts";
 import type { Decoded, DecodeOptions, IgnoredReason } from "../../format.ts";

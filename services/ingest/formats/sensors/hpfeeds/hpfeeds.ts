@@ -1,4 +1,4 @@
-import { MAX_ITEMS } from "@noisefloor/domain/observation/schema.ts";
+import { MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { toObservation } from "../../draft.ts";
 import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
@@ -63,7 +63,7 @@ function decodeMessage(record: Fields, options: DecodeOptions): Decoded {
 }
 
 function labelled(observation: Fields, label: string): Fields {
-  return { ...observation, labels: [label, ...textsAt(observation, "labels")].slice(0, MAX_ITEMS.labels) };
+  return { ...observation, labels: [label, ...textsAt(observation, "labels")].slice(0, MEMBERS.labels.maxItems) };
 }
 
 function sessionOf(payload: Fields, channel: string) {
@@ -75,7 +75,7 @@ function sessionOf(payload: Fields, channel: string) {
   );
   const session = textAt(payload, "session");
   // More are not kept, and comparing them with thousands of words takes seconds.
-  const commands = textsAt(payload, "commands").slice(0, MAX_ITEMS.commands);
+  const commands = textsAt(payload, "commands").slice(0, MEMBERS.commands.maxItems);
   // Cowrie lists the words that it does not know beside the lines that they stand in, Kippo instead of them.
   const unknown = textsAt(payload, "unknownCommands").filter(
     (word) => !commands.some((line) => line.includes(word.trim())),
