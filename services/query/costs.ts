@@ -1,4 +1,4 @@
-import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 
 /** Admission costs of requests, taken from QUERY_CAPACITY. Lookups of single addresses are free: they share queries. */
 export const FULL_CONTEXT_COST = 1;

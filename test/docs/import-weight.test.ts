@@ -7,8 +7,8 @@ import { readImports } from "./imports.ts";
  */
 const MOST_LOADED = {
   "services/ingest/pipeline/pipeline.ts": 30,
-  "services/query/search/route.ts": 83,
-  "services/query/stats/route.ts": 64,
+  "services/query/search/route.ts": 81,
+  "services/query/stats/route.ts": 50,
 };
 
 const imports = await readImports();

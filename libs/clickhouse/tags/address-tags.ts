@@ -1,3 +1,4 @@
+import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
 import { ATTACK_TAG } from "../client/attack-sql.ts";
 import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
@@ -37,9 +38,6 @@ const FOREGROUND = { priority: "1", readonly: "2" };
 
 const COLUMNS = `
   groupArray(address), groupArray(severity), groupArray(toUInt32(intDiv(latest, 1000))), groupArray(toUInt16(latest % 1000))`;
-
-/** An attack, among severities. */
-export const ATTACK = 7;
 
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `

@@ -1,3 +1,7 @@
+/** The longest text of a query, in characters. */
+export const MAX_QUERY_LENGTH = 8_192;
+export const MAX_CONDITIONS = 500;
+
 /** A search: which addresses are wanted, by what is stored of each. */
 export type Query =
   | { readonly type: "and" | "or"; readonly of: readonly Query[] }

@@ -13,13 +13,11 @@ import {
 } from "./conditions.ts";
 import { warnOfConflicts } from "./conflicts.ts";
 import { type FieldKind, findField } from "./fields.ts";
-import type { Condition, Query, QueryError } from "./query.ts";
+import { type Condition, MAX_CONDITIONS, MAX_QUERY_LENGTH, type Query, type QueryError } from "./query.ts";
 import * as syntax from "./syntax.js";
 import type { ConditionTree, Place, SyntaxTree } from "./syntax-tree.ts";
 import { findUnquotedNames, type UnquotedName } from "./unquoted-names.ts";
 
-export const MAX_QUERY_LENGTH = 8_192;
-export const MAX_CONDITIONS = 500;
 const TOO_MANY_CONDITIONS = `a query has at most ${MAX_CONDITIONS} conditions; each port with each protocol beside it is one`;
 /** To find the nearest name compares a name with all fields. */
 const MAX_SUGGESTIONS = 5;

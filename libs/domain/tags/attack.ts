@@ -1,6 +1,9 @@
 /** Under this tag rollups have the observations of attacks: see {@link isAttack}. No tag of the catalogue has this id. */
 export const ATTACK_TAG_ID = "00000000-0000-0000-0000-000000000001";
 
+/** An attack, among the severities that sightings have. */
+export const ATTACK = 7;
+
 /** The part of an observation that tells an attack from a scan. */
 export type Interaction = {
   readonly transport?: string | undefined;

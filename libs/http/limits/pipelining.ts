@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";
-import { pendingResponses, trackResponse } from "../responses/connections.ts";
+import { pendingResponses, trackResponse } from "../responses/pending-responses.ts";
 import { MAX_PIPELINED_REQUESTS, type OnRejected, respondAndClose } from "./rejections.ts";
 
 /**

@@ -3,18 +3,11 @@ import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodO
 import { REJECTION_ERRORS } from "../limits/rejections.ts";
 import { isText } from "../response-bodies/compression.ts";
 import { MALFORMED_REQUEST } from "../responses/connections.ts";
+import { errorResponse } from "./error-response.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 /** SPEC, Versioning: the version in the OpenAPI document. */
 const INTERFACE_VERSION = "3.0.0";
-
-/** SPEC, Error message object: the body of every error response without a schema of its own. */
-export const messageSchema = z.strictObject({ message: z.string() }).meta({ id: "Message" });
-
-/** An error response whose body is only a message. */
-export function errorResponse(description: string, message: string): Answer {
-  return { description, schema: messageSchema, example: { message } };
-}
 
 /** The error responses that every operation may have. */
 const COMMON_ERRORS: Readonly<Record<number, Answer>> = {

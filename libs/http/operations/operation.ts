@@ -20,7 +20,7 @@ import {
   streamPieces,
   type ToJsonArray,
 } from "../response-bodies/response-body.ts";
-import { onClosed } from "../responses/connections.ts";
+import { onClosed } from "../responses/pending-responses.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

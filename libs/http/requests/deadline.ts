@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { onClosed } from "../responses/connections.ts";
 import { HttpError } from "../responses/errors.ts";
+import { onClosed } from "../responses/pending-responses.ts";
 
 /** nginx's status for a request whose client disconnected before the response; only logs and metrics show it. */
 export const CLIENT_DISCONNECTED = 499;

@@ -1,7 +1,7 @@
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { onClosed } from "../responses/connections.ts";
+import { onClosed } from "../responses/pending-responses.ts";
 import { CLIENT_DISCONNECTED } from "./deadline.ts";
 import { pathOf } from "./request-target.ts";
 

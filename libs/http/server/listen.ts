@@ -1,7 +1,8 @@
 import type { Server as HttpsServer } from "node:https";
 import { createServer, type Server, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { completeRequests, socketsOf } from "../responses/connections.ts";
+import { socketsOf } from "../responses/connections.ts";
+import { completeRequests } from "../responses/pending-responses.ts";
 
 /** How long connections without a response due may stay open during a shutdown. */
 const CLOSE_GRACE_MS = 5_000;

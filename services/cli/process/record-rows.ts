@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ATTACK } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { type Interaction, isAttack } from "@noisefloor/domain/tags/attack.ts";
+import { ATTACK, type Interaction, isAttack } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";

@@ -9,7 +9,7 @@ import {
   MAX_WIDTH_HOURS,
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import {
   boolean,

@@ -1,4 +1,4 @@
-import { ATTACK } from "@noisefloor/clickhouse/tags/address-tags.ts";
+import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
 import { scramble, unscramble } from "./scramble.ts";
 
 /** When an address was last seen, its worst severity, which is 0 without tags, and whether it attacked. */

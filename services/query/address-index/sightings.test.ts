@@ -1,4 +1,4 @@
-import { ATTACK } from "@noisefloor/clickhouse/tags/address-tags.ts";
+import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unscramble } from "./scramble.ts";

@@ -2,7 +2,7 @@ import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

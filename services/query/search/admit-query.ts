@@ -1,4 +1,5 @@
-import { MAX_QUERY_LENGTH, type ReadQuery, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
+import { type ReadQuery, readQuery } from "@noisefloor/domain/query-language/read-query.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { FastifyRequest } from "fastify";
 import { NAMES_COST, readingCost } from "../costs.ts";

@@ -1,6 +1,6 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { activityWindow, DAY_MS, MAX_DAYS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

@@ -1,6 +1,6 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
-import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";

@@ -1,7 +1,7 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";

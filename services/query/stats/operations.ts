@@ -1,4 +1,4 @@
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { DAYS, daysBack, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";

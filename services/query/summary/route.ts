@@ -7,7 +7,7 @@ import {
   formatTimestamp,
   retentionStart,
 } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";

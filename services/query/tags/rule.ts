@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ruleOfTag } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { slugSchema } from "@noisefloor/domain/tags/tag.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

@@ -3,7 +3,7 @@ import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";

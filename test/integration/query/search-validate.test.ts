@@ -1,4 +1,4 @@
-import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { readInTurn } from "@noisefloor/query/search/admit-query.ts";

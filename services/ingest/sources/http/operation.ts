@@ -1,6 +1,6 @@
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { observationSchema, sensorIdSchema } from "@noisefloor/domain/observation/schema.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";

@@ -2,7 +2,7 @@ import { callerOf } from "@noisefloor/http/limits/caller.ts";
 import type { ResponseReservation } from "@noisefloor/http/limits/response-memory.ts";
 import { hasRevision } from "@noisefloor/http/response-bodies/etag.ts";
 import { MediaBody, NOT_MODIFIED } from "@noisefloor/http/response-bodies/media-body.ts";
-import { onClosed } from "@noisefloor/http/responses/connections.ts";
+import { onClosed } from "@noisefloor/http/responses/pending-responses.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Chunks } from "../form.ts";
 import { keepRenderedBodies, type RenderedBody, renderBody } from "./rendered.ts";

@@ -1,4 +1,4 @@
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";

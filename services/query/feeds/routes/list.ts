@@ -1,5 +1,5 @@
 import { readFirstTime } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

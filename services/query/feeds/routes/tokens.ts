@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/openapi.ts";
+import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";

@@ -1,5 +1,5 @@
 import type { Entry } from "@noisefloor/domain/pasted-text/find-addresses.ts";
-import { MAX_CONDITIONS, MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/read-query.ts";
+import { MAX_CONDITIONS, MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { pagePath, searchPath } from "../../routing/paths.ts";
 import { formatCount } from "../../text/format.ts";
 
