@@ -17,6 +17,7 @@ export function rowsOf(table: string): string {
 }
 
 export const ADDRESS_CHANGES = rowsOf("address_changes");
+export const ADDRESS_FACETS = rowsOf("address_facets");
 export const ADDRESS_NETWORKS = rowsOf("address_networks");
 export const ADDRESS_TAGS = rowsOf("address_tags");
 export const ADDRESS_VALUES = rowsOf("address_values");

@@ -58,6 +58,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
+  address_facets: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
   scope_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_values: { ...DERIVED, ageing: LAST_SEEN },

@@ -1,0 +1,57 @@
+-- The last time that each address was seen with each value of each field that a search names: which addresses had a value
+-- is one range of the key, in the order of the addresses. Under the field `seen`, whose value is empty, every address.
+--
+-- Texts are in lower case, since the search compares in any case. Numbers have all their digits, so that those that follow
+-- each other are one range: a port is `00023/tcp`, a network `0000064500 Example Hosting`.
+-- The codecs halve what a row takes: addresses of a value ascend, and times of a retention share their upper bits.
+CREATE TABLE IF NOT EXISTS address_facets
+(
+    dataset      LowCardinality(String),
+    workspace_id LowCardinality(String),
+    field        LowCardinality(String),
+    value        String,
+    source_ip    IPv4 CODEC(Delta(4), ZSTD(1)),
+    last_seen    SimpleAggregateFunction(max, DateTime64(3, 'UTC')) CODEC(T64)
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (dataset, workspace_id, field, value, source_ip)
+TTL toDateTime(last_seen, 'UTC') + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000;
+
+-- The values of a field are those of FACETS in libs/clickhouse/facets/facets.ts.
+-- Fill address_facets.
+CREATE MATERIALIZED VIEW IF NOT EXISTS address_facets_mv TO address_facets AS
+SELECT
+    dataset,
+    workspace_id,
+    field,
+    arrayJoin(texts) AS value,
+    source_ip,
+    max(observed_at) AS last_seen
+FROM observations
+ARRAY JOIN
+    ['seen', 'tag', 'network', 'country', 'port', 'protocol', 'path', 'user_agent', 'host', 'ja3', 'ja4', 'hassh', 'rdns',
+        'method', 'region', 'city', 'sensor'] AS field,
+    [
+        [''],
+        arrayConcat(arrayMap(tag -> toString(tag), tags),
+            if((transport = 'tcp' AND (login_attempts > 0 OR notEmpty(credentials) OR notEmpty(commands) OR notEmpty(urls)
+                OR notEmpty(payload_sha256))), ['00000000-0000-0000-0000-000000000001'], [])),
+        if(asn = 0 AND organization = '', [], [concat(leftPad(toString(asn), 10, '0'), ' ', organization)]),
+        if(country = '', [], [lowerUTF8(country)]),
+        if(isNull(destination_port), [],
+            [concat(leftPad(toString(assumeNotNull(destination_port)), 5, '0'), '/', transport)]),
+        if(transport = '', [], [lowerUTF8(transport)]),
+        if(http_path = '', [], [lowerUTF8(http_path)]),
+        if(http_user_agent = '', [], [lowerUTF8(http_user_agent)]),
+        if(http_host = '', [], [lowerUTF8(http_host)]),
+        if(tls_ja3 = '', [], [lowerUTF8(tls_ja3)]),
+        if(tls_ja4 = '', [], [lowerUTF8(tls_ja4)]),
+        if(ssh_hassh = '', [], [lowerUTF8(ssh_hassh)]),
+        if(rdns = '', [], [lowerUTF8(rdns)]),
+        if(http_method = '', [], [lowerUTF8(http_method)]),
+        if(region = '', [], [lowerUTF8(region)]),
+        if(city = '', [], [lowerUTF8(city)]),
+        if(sensor_id = '', [], [lowerUTF8(sensor_id)])
+    ] AS texts
+GROUP BY dataset, workspace_id, field, value, source_ip;
