@@ -43,7 +43,7 @@ export type Member = {
   /** Its names in tagging rules. */
   readonly rules?: readonly string[];
   /** Rules compare it URL-decoded. */
-  readonly isDecoded?: true;
+  readonly isDecoded?: boolean;
   /** Its names in field maps. */
   readonly maps?: readonly string[];
   /** The fields of the search language that it has, each with all that it may be called. */

@@ -37,10 +37,8 @@ export type Draft = {
   readonly payloadSha256?: readonly (string | undefined)[];
   readonly labels?: readonly string[];
   readonly http?: HttpDraft | undefined;
-  readonly ja3?: string | undefined;
-  readonly ja4?: string | undefined;
-  readonly hassh?: string | undefined;
-  readonly sshBanner?: string | undefined;
+  readonly tls?: PartDraft<typeof TLS> | undefined;
+  readonly ssh?: PartDraft<typeof SSH> | undefined;
   readonly asn?: string | undefined;
   readonly organization?: string | undefined;
   readonly country?: string | undefined;
@@ -48,6 +46,9 @@ export type Draft = {
   readonly rdns?: string | undefined;
   readonly metadata?: Fields | undefined;
 };
+
+/** The members of a part of an observation. */
+type PartDraft<Part> = { readonly [Name in keyof Part]?: string | undefined };
 
 export type HttpDraft = {
   readonly method?: string | undefined;
@@ -95,11 +96,8 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     ),
     labels: clipTexts(draft.labels?.map(withoutControls), MEMBERS.labels.maxItems, MEMBERS.labels.maxLength),
     http: draft.http && toHttp(draft.http),
-    tls: defined({ ja3: clip(draft.ja3, TLS.ja3.maxLength), ja4: clip(draft.ja4, TLS.ja4.maxLength) }),
-    ssh: defined({
-      hassh: clip(draft.hassh, SSH.hassh.maxLength),
-      banner: clip(draft.sshBanner, SSH.banner.maxLength),
-    }),
+    tls: draft.tls && clipPart(draft.tls, TLS),
+    ssh: draft.ssh && clipPart(draft.ssh, SSH),
     asn: draft.asn !== undefined && /^(?:AS)?\d{1,9}$/i.test(draft.asn) ? draft.asn : undefined,
     organization: clip(draft.organization, MEMBERS.organization.maxLength),
     country: draft.country !== undefined && /^[A-Z]{2}$/.test(draft.country) ? draft.country : undefined,
@@ -202,6 +200,20 @@ function clip(text: string | undefined, length: number): string | undefined {
   if (text === undefined || text === "") return undefined;
   // A copy: a slice would keep the whole text in memory, which may be a mebibyte.
   return text.length <= length ? text.toWellFormed() : Buffer.from(text.slice(0, length)).toString();
+}
+
+function clipPart<Name extends string>(
+  part: Readonly<Partial<Record<Name, string | undefined>>>,
+  members: Readonly<Record<Name, { readonly maxLength: number }>>,
+): Fields | undefined {
+  let clipped: Record<string, string> | undefined;
+  for (const name in members) {
+    const text = clip(part[name], members[name].maxLength);
+    if (text === undefined) continue;
+    clipped ??= {};
+    clipped[name] = text;
+  }
+  return clipped;
 }
 
 function clipTexts(texts: readonly string[] | undefined, length: number, each: number): string[] | undefined {

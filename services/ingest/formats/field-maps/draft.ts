@@ -1,6 +1,7 @@
+import { SSH, TLS } from "@noisefloor/domain/observation/members.ts";
 import type { Draft } from "../draft.ts";
 import { at, type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
-import { type FieldMap, MEMBERS, type Member } from "./schema.ts";
+import { type FieldMap, MAPPED_MEMBERS, type MappedMember } from "./schema.ts";
 
 type Source = {
   readonly paths: readonly string[];
@@ -17,19 +18,19 @@ export function draftReader({
   utc,
 }: FieldMap): (record: Fields, now: number) => Draft {
   const sources = new Map(
-    MEMBERS.map((member): [Member, Source] => [
+    MAPPED_MEMBERS.map((member): [MappedMember, Source] => [
       member,
       { paths: [fields[member] ?? []].flat(), constant: toText(constants[member]) },
     ]),
   );
-  const sourceOf = (member: Member) => sources.get(member) ?? NOWHERE;
+  const sourceOf = (member: MappedMember) => sources.get(member) ?? NOWHERE;
   const sourceMembers = sourceOf("source_ip").paths;
   return (record, now) => {
-    const text = (member: Member) => {
+    const text = (member: MappedMember) => {
       const { paths, constant } = sourceOf(member);
       return paths.length === 0 ? constant : (textAt(record, ...paths) ?? constant);
     };
-    const texts = (member: Member) => {
+    const texts = (member: MappedMember) => {
       const { paths, constant } = sourceOf(member);
       return [...paths.flatMap((path) => textsAt(record, path)), ...(constant === undefined ? [] : [constant])];
     };
@@ -73,10 +74,8 @@ export function draftReader({
               referer: text("http_referer"),
               body: text("http_body"),
             },
-      ja3: text("ja3"),
-      ja4: text("ja4"),
-      hassh: text("hassh"),
-      sshBanner: text("ssh_banner"),
+      tls: mapped(TLS, text),
+      ssh: mapped(SSH, text),
       asn: text("asn"),
       organization: text("organization"),
       country: text("country"),
@@ -85,4 +84,14 @@ export function draftReader({
       ...(id !== undefined && { key: [id] }),
     };
   };
+}
+
+/** The members of a part of an observation. */
+function mapped<Name extends string>(
+  part: Readonly<Record<Name, { readonly maps: readonly MappedMember[] }>>,
+  text: (member: MappedMember) => string | undefined,
+) {
+  const members: Partial<Record<Name, string | undefined>> = {};
+  for (const name in part) members[name] = part[name].maps.map(text).find((value) => value !== undefined);
+  return members;
 }

@@ -1,43 +1,19 @@
+import { HTTP, SOURCE, SSH, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
 import { z } from "zod";
 import { IGNORED } from "../format.ts";
 import { conditionsSchema } from "./conditions.ts";
 
-/** The members that a field map can fill. */
-export const MEMBERS = [
-  "observed_at",
-  "sensor_id",
-  "source_ip",
-  "source_port",
-  "destination_port",
-  "transport",
-  "application",
-  "session_id",
-  "record_id",
-  "username",
-  "password",
-  "command",
-  "url",
-  "payload_sha256",
-  "label",
-  "http_method",
-  "http_host",
-  "http_target",
-  "http_user_agent",
-  "http_referer",
-  "http_body",
-  "ja3",
-  "ja4",
-  "hassh",
-  "ssh_banner",
-  "asn",
-  "organization",
-  "country",
-  "city",
-  "rdns",
-] as const;
-export type Member = (typeof MEMBERS)[number];
+/** The members that a field map can fill, by their names there. */
+export const MAPPED_MEMBERS = [
+  ...Object.values(VISIT),
+  ...Object.values(HTTP),
+  ...Object.values(TLS),
+  ...Object.values(SSH),
+  ...Object.values(SOURCE),
+].flatMap((member) => ("maps" in member ? member.maps : []));
+export type MappedMember = (typeof MAPPED_MEMBERS)[number];
 
-const member = z.enum(MEMBERS);
+const member = z.enum(MAPPED_MEMBERS);
 const path = z.string().min(1);
 const paths = z.union([path, z.array(path).min(1)], "takes a path, or a list of paths");
 const scalar = z.union([z.string(), z.number(), z.boolean()], "takes a text, a number, true or false");

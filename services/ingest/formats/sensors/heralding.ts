@@ -42,7 +42,7 @@ export function decodeHeralding(record: Fields, options: DecodeOptions): Decoded
         password: toText(password),
       })),
       loginAttempts: Number.isInteger(count) && count >= 0 ? count : attempts.length,
-      sshBanner: textAt(record, "auxiliary_data.client_version"),
+      ssh: { banner: textAt(record, "auxiliary_data.client_version") },
       // A session may be logged while it goes on and at its end.
       key: [session, attempt ?? record.timestamp, count],
     },

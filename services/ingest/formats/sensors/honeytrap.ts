@@ -30,7 +30,7 @@ export function decodeHoneytrap(record: Fields, options: DecodeOptions): Decoded
       transport,
       application: read.application,
       http: read.http,
-      sshBanner: read.sshBanner,
+      ssh: read.ssh,
       labels: [`honeytrap:${transport ?? "unknown"}`],
       urls: textsAt(record, "downloads.url"),
       metadata: {

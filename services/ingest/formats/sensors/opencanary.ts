@@ -83,7 +83,7 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
       ...loginOf(data, type),
       ...commandsOf(data),
       labels: [`opencanary:${type}`],
-      sshBanner: textAt(data, "REMOTEVERSION"),
+      ssh: { banner: textAt(data, "REMOTEVERSION") },
       ...sent,
       application: APPLICATIONS.get(type) ?? APPLICATIONS.get(thousand) ?? sent.application,
       http: http ?? sent.http,

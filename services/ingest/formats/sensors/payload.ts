@@ -5,7 +5,7 @@ import { isFields, toText } from "../fields.ts";
 export type PayloadFacts = {
   readonly application?: string;
   readonly http?: HttpDraft;
-  readonly sshBanner?: string;
+  readonly ssh?: { readonly banner: string };
 };
 
 /** How many characters of a payload a decoder needs to pass on, be they hexadecimal. */
@@ -26,7 +26,7 @@ export function readPayload(bytes: Buffer): PayloadFacts {
   if (http !== undefined) return { application: "http", http };
   if (text.startsWith("SSH-")) {
     const [banner = ""] = text.split(/[\r\n]/);
-    return { application: "ssh", sshBanner: banner };
+    return { application: "ssh", ssh: { banner } };
   }
   if (/^[A-Z]+ sips?:\S+ SIP\/2\.0/.test(text)) return { application: "sip" };
   if (bytes[0] === 0x16 && bytes[1] === 0x03) return { application: "tls" };

@@ -1,6 +1,12 @@
 import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import type { TaggedEvent } from "../matching/event.ts";
-import { FIELDS, type FieldName, type Member, type NumberFieldName, type TextFieldName } from "../matching/fields.ts";
+import {
+  type FieldName,
+  fieldOf,
+  type MemberName,
+  type NumberFieldName,
+  type TextFieldName,
+} from "../matching/fields.ts";
 import type { TextForm } from "../matching/text-form.ts";
 import type { TextOperator } from "../rule.ts";
 import { type Automaton, buildAutomaton, type Pattern } from "./automaton.ts";
@@ -119,9 +125,9 @@ function createSignals(
 
 type Scan = Signals["scan"];
 /** One look at a field of an event. */
-type Look = { readonly member: Member; readonly scan: Scan };
+type Look = { readonly member: MemberName; readonly scan: Scan };
 
-const look = (field: FieldName, scan: Scan): Look => ({ member: FIELDS[field].member, scan });
+const look = (field: FieldName, scan: Scan): Look => ({ member: fieldOf(field).member, scan });
 
 /** Looks only at the fields of members that an observation has. */
 function scanWith(looks: readonly Look[]): Scan {

@@ -1,11 +1,14 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import {
-  FIELDS,
   type FieldName,
   fieldNames,
+  fieldOf,
   type NumberFieldName,
+  numberField,
+  SOURCE_IP,
   type Taggable,
   type TextFieldName,
+  textField,
 } from "./fields.ts";
 import { TEXT_FORMS, type TextForm, toForm } from "./text-form.ts";
 
@@ -30,7 +33,7 @@ const FORM_SLOT: Readonly<Record<TextForm, number>> = { normal: 0, cased: 1, raw
 export function toEvent(observation: Taggable): TaggedEvent {
   let forms: Map<number, readonly string[]> | undefined;
   const texts = (field: TextFieldName, form: TextForm): readonly string[] => {
-    const { read, isDecoded } = FIELDS[field];
+    const { read, isDecoded } = textField(field);
     // Most events lack most fields: finding that out must cost nothing else.
     const values = read(observation);
     if (values.length === 0) return values;
@@ -43,17 +46,17 @@ export function toEvent(observation: Taggable): TaggedEvent {
     return found;
   };
   const address = () => {
-    const text = FIELDS.source_ip.read(observation);
+    const text = SOURCE_IP.read(observation);
     return text === undefined ? undefined : ipv4ToNumber(text);
   };
   return {
     members: () => Object.keys(observation),
     texts,
-    number: (field) => FIELDS[field].read(observation),
+    number: (field) => numberField(field).read(observation),
     address,
-    value: (field) => FIELDS[field].read(observation),
+    value: (field) => fieldOf(field).read(observation),
     exists(field) {
-      const value = FIELDS[field].read(observation);
+      const value = fieldOf(field).read(observation);
       return typeof value === "object" ? value.length > 0 : value !== undefined;
     },
   };

@@ -1,35 +1,35 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
-import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
+import { HTTP, MEMBERS, type Member, namesOf, SSH, TLS, TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
+import { MAX_LOGIN_ATTEMPTS, type WireObservation } from "@noisefloor/domain/observation/schema.ts";
 
-export type Member = keyof WireObservation;
+export type MemberName = keyof WireObservation;
 
 /** What rules look at: an observation, of which any member may be missing. */
-export type Taggable = { readonly [Name in Member]?: WireObservation[Name] | undefined };
+export type Taggable = { readonly [Name in MemberName]?: WireObservation[Name] | undefined };
 
 type TextField = {
   readonly type: "text";
   /** The member of an observation that has it: without this member, the field has no value. */
-  readonly member: Member;
+  readonly member: MemberName;
   /** Whether its normal form is URL-decoded. */
   readonly isDecoded: boolean;
   /** Whether an observation may have several. */
   readonly isList: boolean;
   readonly read: (observation: Taggable) => readonly string[];
   /** The form that all its values have; a rule that asks for another could never match. */
-  readonly takes?: { readonly pattern: RegExp; readonly description: string };
+  readonly takes: { readonly pattern: RegExp; readonly description: string } | undefined;
 };
 
 type NumberField = {
   readonly type: "number";
-  readonly member: Member;
+  readonly member: MemberName;
   readonly max: number;
   readonly read: (observation: Taggable) => number | undefined;
 };
 
 type AddressField = {
   readonly type: "address";
-  readonly member: Member;
+  readonly member: MemberName;
   readonly read: (observation: Taggable) => string | undefined;
 };
 
@@ -42,103 +42,105 @@ const many = (values: readonly (string | undefined)[] | undefined): readonly str
     ? NONE
     : values.flatMap((value) => (value === undefined || value === "" ? [] : [value]));
 
-type TextOptions = Partial<Pick<TextField, "isDecoded" | "takes">>;
+/** The forms that all values of some types of members have. */
+const FORMS: Partial<Record<Member["type"], TextField["takes"]>> = {
+  transport: { pattern: new RegExp(`^(?:${TRANSPORTS.join("|")})$`, "i"), description: TRANSPORTS.join(", ") },
+  digests: { pattern: /^[0-9a-f]{64}$/i, description: "64 hexadecimal digits" },
+  country: { pattern: /^[a-z]{2}$/i, description: "two letters, ISO 3166-1 alpha-2" },
+};
+const MAX_NUMBERS = { port: 65_535, count: MAX_LOGIN_ATTEMPTS, asn: 4_294_967_295 } as const;
 
-const text = (member: Member, read: (observation: Taggable) => string | undefined, options: TextOptions = {}) =>
-  ({
-    type: "text",
-    member,
-    isDecoded: false,
-    isList: false,
-    read: (observation: Taggable) => one(read(observation)),
-    ...options,
-  }) as const satisfies TextField;
-const texts = (
-  member: Member,
-  read: (observation: Taggable) => readonly (string | undefined)[] | undefined,
-  options: TextOptions = {},
-) =>
-  ({
-    type: "text",
-    member,
-    isDecoded: false,
-    isList: true,
-    read: (observation: Taggable) => many(read(observation)),
-    ...options,
-  }) as const satisfies TextField;
-const number = (member: Member, max: number, read: (observation: Taggable) => number | undefined) =>
-  ({ type: "number", member, max, read }) as const;
-const decoded = { isDecoded: true } as const;
+type Named<Name extends string, Field> = readonly (readonly [name: Name, field: Field])[];
+
+/** The fields of rules that a member has. */
+const texts = <Name extends string>(
+  member: MemberName,
+  { rules, type, isDecoded = false }: Pick<Member, "type" | "isDecoded"> & { readonly rules?: readonly Name[] },
+  isList: boolean,
+  read: TextField["read"],
+): Named<Name, TextField> => {
+  const field: TextField = { type: "text", member, isDecoded, isList, read, takes: FORMS[type] };
+  return (rules ?? []).map((rule) => [rule, field]);
+};
+
+type Login = { readonly username?: string | undefined; readonly password?: string | undefined };
+const LOGIN_TEXTS = {
+  username: ({ username }: Login) => username,
+  password: ({ password }: Login) => password,
+} as const;
 
 function uriOf({ http }: Taggable): string | undefined {
   if (http === undefined) return undefined;
   return http.query === undefined || http.query === "" ? http.path : `${http.path ?? ""}?${http.query}`;
 }
 
-const PORTS = 65_535;
+/** The fields that are texts: those of members, and two that are made of several. */
+const TEXTS = [
+  ...namesOf(MEMBERS, "transport", "application", "text", "country").flatMap((name) =>
+    texts(name, MEMBERS[name], false, (observation) => one(observation[name])),
+  ),
+  ...namesOf(HTTP, "text", "body").flatMap((name) => texts("http", HTTP[name], false, ({ http }) => one(http?.[name]))),
+  ...texts("http", { type: "text", rules: ["uri"], isDecoded: true }, false, (observation) => one(uriOf(observation))),
+  ...namesOf(HTTP, "texts", "lines").flatMap((name) =>
+    texts("http", HTTP[name], true, ({ http }) => many(http?.[name])),
+  ),
+  ...namesOf(TLS, "text").flatMap((name) => texts("tls", TLS[name], false, ({ tls }) => one(tls?.[name]))),
+  ...namesOf(SSH, "text").flatMap((name) => texts("ssh", SSH[name], false, ({ ssh }) => one(ssh?.[name]))),
+  ...MEMBERS.credentials.rules.flatMap((name) =>
+    texts("credentials", { type: "logins", rules: [name] }, true, ({ credentials }) =>
+      many(credentials?.map(LOGIN_TEXTS[name])),
+    ),
+  ),
+  ...namesOf(MEMBERS, "texts", "digests", "identifiers").flatMap((name) =>
+    texts(name, MEMBERS[name], true, (observation) => many(observation[name])),
+  ),
+  ...texts("rdns", { type: "text", rules: ["validated_rdns"] }, false, ({ rdns, rdns_validated }) =>
+    one(rdns_validated ? rdns : undefined),
+  ),
+  ...texts("sensor_id", MEMBERS.sensor_id, false, ({ sensor_id }) => one(sensor_id)),
+];
 
-type Field = TextField | NumberField | AddressField;
+const NUMBERS = namesOf(MEMBERS, "port", "count", "asn").flatMap((name) => {
+  const { rules, type } = MEMBERS[name];
+  const field: NumberField = {
+    type: "number",
+    member: name,
+    max: MAX_NUMBERS[type],
+    read: (observation) => observation[name],
+  };
+  return rules.map((rule) => [rule, field] as const);
+});
 
-/** Every field that a rule can name, and where an observation has it. */
-export const FIELDS = {
-  transport: text("transport", ({ transport }) => transport, {
-    takes: { pattern: new RegExp(`^(?:${TRANSPORTS.join("|")})$`, "i"), description: TRANSPORTS.join(", ") },
-  }),
-  source_port: number("source_port", PORTS, ({ source_port }) => source_port),
-  destination_port: number("destination_port", PORTS, ({ destination_port }) => destination_port),
-  application: text("application", ({ application }) => application),
-  method: text("http", ({ http }) => http?.method),
-  path: text("http", ({ http }) => http?.path, decoded),
-  query: text("http", ({ http }) => http?.query, decoded),
-  uri: text("http", uriOf, decoded),
-  host: text("http", ({ http }) => http?.host, decoded),
-  user_agent: text("http", ({ http }) => http?.user_agent, decoded),
-  referer: text("http", ({ http }) => http?.referer, decoded),
-  header: texts("http", ({ http }) => http?.headers),
-  cookie: texts("http", ({ http }) => http?.cookies),
-  header_line: texts("http", ({ http }) => http?.header_lines, decoded),
-  body: text("http", ({ http }) => http?.body, decoded),
-  ja3: text("tls", ({ tls }) => tls?.ja3),
-  ja4: text("tls", ({ tls }) => tls?.ja4),
-  hassh: text("ssh", ({ ssh }) => ssh?.hassh),
-  ssh_banner: text("ssh", ({ ssh }) => ssh?.banner),
-  username: texts("credentials", ({ credentials }) => credentials?.map(({ username }) => username)),
-  password: texts("credentials", ({ credentials }) => credentials?.map(({ password }) => password)),
-  login_attempts: number("login_attempts", 1_000_000, ({ login_attempts }) => login_attempts),
-  command: texts("commands", ({ commands }) => commands, decoded),
-  url: texts("urls", ({ urls }) => urls, decoded),
-  payload_sha256: texts("payload_sha256", ({ payload_sha256 }) => payload_sha256, {
-    takes: { pattern: /^[0-9a-f]{64}$/i, description: "64 hexadecimal digits" },
-  }),
-  label: texts("labels", ({ labels }) => labels),
-  source_ip: {
-    type: "address",
-    member: "source_ip",
-    read: ({ source_ip }) => (source_ip && isIpv4(source_ip) ? source_ip : undefined),
-  },
-  asn: number("asn", 4_294_967_295, ({ asn }) => asn),
-  organization: text("organization", ({ organization }) => organization),
-  country: text("country", ({ country }) => country, {
-    takes: { pattern: /^[a-z]{2}$/i, description: "two letters, ISO 3166-1 alpha-2" },
-  }),
-  rdns: text("rdns", ({ rdns }) => rdns),
-  validated_rdns: text("rdns", ({ rdns, rdns_validated }) => (rdns_validated ? rdns : undefined)),
-  sensor: text("sensor_id", ({ sensor_id }) => sensor_id),
-} satisfies Readonly<Record<string, Field>>;
+export const SOURCE_IP: AddressField = {
+  type: "address",
+  member: "source_ip",
+  read: ({ source_ip }) => (source_ip && isIpv4(source_ip) ? source_ip : undefined),
+};
 
-export type FieldName = keyof typeof FIELDS;
+const ALL = [...TEXTS, ...NUMBERS, ["source_ip", SOURCE_IP] as const];
+const NAMES: ReadonlySet<string> = new Set(ALL.map(([name]) => name));
 
-type NamesOf<Type extends Field["type"]> = {
-  [Name in FieldName]: (typeof FIELDS)[Name]["type"] extends Type ? Name : never;
-}[FieldName];
-export type TextFieldName = NamesOf<"text">;
-export type NumberFieldName = NamesOf<"number">;
+export type TextFieldName = (typeof TEXTS)[number][0];
+export type NumberFieldName = (typeof NUMBERS)[number][0];
+export type FieldName = (typeof ALL)[number][0];
 
 export function isFieldName(name: string): name is FieldName {
-  return Object.hasOwn(FIELDS, name);
+  return NAMES.has(name);
 }
 
-/** In the order of the table above. */
-export function fieldNames(): readonly string[] {
-  return Object.keys(FIELDS);
+export function fieldNames(): readonly FieldName[] {
+  return ALL.map(([name]) => name);
 }
+
+const find = <Name extends string, Field>(fields: Named<Name, Field>) => {
+  const byName = new Map<string, Field>(fields);
+  return (name: Name): Field => {
+    const field = byName.get(name);
+    if (field === undefined) throw new Error(`there is no field ${name}`);
+    return field;
+  };
+};
+/** The field of rules with a name, and where an observation has it. */
+export const fieldOf = find<FieldName, TextField | NumberField | AddressField>(ALL);
+export const textField = find<TextFieldName, TextField>(TEXTS);
+export const numberField = find<NumberFieldName, NumberField>(NUMBERS);

@@ -1,11 +1,13 @@
 import { lastAddress, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import {
-  FIELDS,
   type FieldName,
   fieldNames,
+  fieldOf,
   isFieldName,
   type NumberFieldName,
+  numberField,
   type TextFieldName,
+  textField,
 } from "../matching/fields.ts";
 import { compileRegex } from "../matching/regex.ts";
 import { foldCase, type TextForm } from "../matching/text-form.ts";
@@ -59,7 +61,7 @@ function parseKey(key: string, report: Report): Key | undefined {
     report.error(`${key}: there is no field "${field}"; fields are ${fieldNames().join(", ")}`);
     return undefined;
   }
-  const { type } = FIELDS[field];
+  const { type } = fieldOf(field);
   const options = new Set<Option>();
   let comparison: Comparison | undefined;
   for (const modifier of modifiers) {
@@ -84,12 +86,13 @@ function checkModifier(
   comparison: Comparison | undefined,
   options: ReadonlySet<string>,
 ): string | undefined {
-  const { type } = FIELDS[field];
+  const described = fieldOf(field);
+  const { type } = described;
   if (options.has(modifier) || comparison === modifier) return `the modifier "${modifier}" stands twice`;
   if (isOneOf(OPTIONS, modifier)) {
-    if (type !== "text") return `the modifier "${modifier}" is for texts, and ${field} is ${NOUNS[type]}`;
-    if (modifier === "raw" && !FIELDS[field].isDecoded) {
-      const decoded = fieldNames().filter((name) => isFieldName(name) && isDecoded(name));
+    if (described.type !== "text") return `the modifier "${modifier}" is for texts, and ${field} is ${NOUNS[type]}`;
+    if (modifier === "raw" && !described.isDecoded) {
+      const decoded = fieldNames().filter(isDecoded);
       return `"raw" is for the fields that are URL-decoded: ${decoded.join(", ")}`;
     }
     return undefined;
@@ -108,7 +111,7 @@ function checkModifier(
 const NOUNS = { text: "a text", number: "a number", address: "an address" } as const;
 
 function isDecoded(name: FieldName): boolean {
-  const field = FIELDS[name];
+  const field = fieldOf(name);
   return field.type === "text" && field.isDecoded;
 }
 
@@ -131,12 +134,12 @@ function isGoodList(
     if (values.length === 0) return "the list is empty";
     if (values.length > MAX_VALUES) return `has ${values.length} values, at most ${MAX_VALUES} are allowed`;
     if (!options.has("all")) {
-      const isLimit = FIELDS[field].type === "number" && comparison !== undefined;
+      const isLimit = fieldOf(field).type === "number" && comparison !== undefined;
       return isLimit && Array.isArray(value) ? "takes one number, no list" : undefined;
     }
     if (values.length < 2) return '"all" takes a list of at least two values';
-    const { type } = FIELDS[field];
-    const isSingle = type === "text" && !FIELDS[field].isList && comparison === undefined;
+    const described = fieldOf(field);
+    const isSingle = described.type === "text" && !described.isList && comparison === undefined;
     return isSingle && values.every((one) => typeof one === "string" && !/[*?]/.test(one))
       ? "an observation has only one, which cannot equal all of these values"
       : undefined;
@@ -170,12 +173,12 @@ function parseValue(key: Key, value: unknown, report: Report): Atom | undefined 
 
 type Fail = (message: string) => undefined;
 
-const isNumberField = (field: FieldName): field is NumberFieldName => FIELDS[field].type === "number";
-const isTextField = (field: FieldName): field is TextFieldName => FIELDS[field].type === "text";
+const isNumberField = (field: FieldName): field is NumberFieldName => fieldOf(field).type === "number";
+const isTextField = (field: FieldName): field is TextFieldName => fieldOf(field).type === "text";
 
 function parseNumber(field: NumberFieldName, { comparison }: Key, value: unknown, fail: Fail): Atom | undefined {
   if (typeof value !== "number" || !Number.isSafeInteger(value)) return fail("takes a whole number");
-  const { max } = FIELDS[field];
+  const { max } = numberField(field);
   if (value < 0 || value > max) return fail(`${value} is not between 0 and ${max}`);
   const operator =
     comparison === "lt" || comparison === "lte" || comparison === "gt" || comparison === "gte" ? comparison : "equals";
@@ -214,7 +217,7 @@ function parseText(field: TextFieldName, key: Key, value: string, report: Report
     return { kind: "regex", field, form, regex };
   }
   const wanted = isCased ? value : foldCase(value);
-  if (!options.has("raw") && FIELDS[field].isDecoded && /%[0-9a-f]{2}/i.test(value)) {
+  if (!options.has("raw") && textField(field).isDecoded && /%[0-9a-f]{2}/i.test(value)) {
     report.warning(`${key.key}: "${value}" is URL-encoded, but ${field} is decoded before it is compared; use |raw`);
   }
   if (comparison === "contains" || comparison === "startswith" || comparison === "endswith") {
@@ -225,7 +228,7 @@ function parseText(field: TextFieldName, key: Key, value: string, report: Report
   }
   const pattern = readWildcards(wanted);
   if (typeof pattern !== "string") return { kind: "wildcard", field, form, source: value, pattern };
-  const { takes } = FIELDS[field];
+  const { takes } = textField(field);
   if (takes !== undefined && !takes.pattern.test(pattern)) {
     report.error(`${key.key}: "${value}" can never match; it takes ${takes.description}`);
     return undefined;

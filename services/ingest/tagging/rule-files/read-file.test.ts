@@ -126,7 +126,7 @@ describe("errors of the match", () => {
     [
       "raw on a field that is not decoded",
       { "label|raw": "x" },
-      /"raw" is for the fields that are URL-decoded: path, query, uri, /,
+      /"raw" is for the fields that are URL-decoded: host, path, query, /,
     ],
     ["a modifier twice", { "path|contains|contains": "x" }, /the modifier "contains" stands twice/],
     ["two comparisons", { "path|contains|re": "x" }, /"contains" and "re" cannot be combined/],

@@ -33,7 +33,7 @@ export const beelzebub: Honeypot = {
       credentials: [],
       ...login,
       commands: [...textsAt(flat, "input"), ...(command === undefined || sent.http !== undefined ? [] : [command])],
-      sshBanner: textAt(flat, "client", "client_version"),
+      ssh: { banner: textAt(flat, "client", "client_version") },
       ...(target !== undefined &&
         request(flat, {
           method: textAt(flat, "request_method"),

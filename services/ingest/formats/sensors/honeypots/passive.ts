@@ -41,9 +41,8 @@ const fatt: Honeypot = {
       destinationPort: portAt(record, "destinationPort"),
       application,
       transport: application === "gquic" ? "udp" : "tcp",
-      ja3: textAt(record, "tls.ja3"),
-      hassh: textAt(record, "ssh.hassh"),
-      sshBanner: textAt(record, "ssh.client"),
+      tls: { ja3: textAt(record, "tls.ja3") },
+      ssh: { hassh: textAt(record, "ssh.hassh"), banner: textAt(record, "ssh.client") },
       ...(target !== undefined && {
         http: {
           method: textAt(record, "http.requestMethod"),

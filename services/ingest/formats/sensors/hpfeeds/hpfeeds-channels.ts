@@ -102,7 +102,7 @@ function sshLogin(payload: Fields): Reading {
   return {
     transport: "tcp",
     application: "ssh",
-    sshBanner: textAt(payload, "client_version"),
+    ssh: { banner: textAt(payload, "client_version") },
     ...(username !== undefined && { credentials: [{ username, password }], loginAttempts: 1 }),
   };
 }

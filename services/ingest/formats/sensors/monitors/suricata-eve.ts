@@ -65,10 +65,8 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       loginAttempts: said?.loginAttempts,
       commands: said?.commands ?? [],
       http: "http" in record ? httpOf(record) : said?.http,
-      ja3: handshake && textAt(handshake, "ja3.hash"),
-      ja4: handshake && textAt(handshake, "ja4"),
-      hassh: "ssh" in record ? textAt(record, "ssh.client.hassh.hash") : undefined,
-      sshBanner: "ssh" in record ? bannerOf(record) : undefined,
+      tls: handshake && { ja3: textAt(handshake, "ja3.hash"), ja4: textAt(handshake, "ja4") },
+      ssh: "ssh" in record ? { hassh: textAt(record, "ssh.client.hassh.hash"), banner: bannerOf(record) } : undefined,
       payloadSha256: side === "src" && isFile ? [textAt(record, "fileinfo.sha256")] : [],
       metadata: {
         icmp_type: record.icmp_type,

@@ -69,10 +69,8 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
       loginAttempts: said.loginAttempts,
       commands: said.commands ?? [],
       http: log === "http" ? httpOf(record) : said.http,
-      ja3: textAt(record, "ja3"),
-      ja4: textAt(record, "ja4"),
-      hassh: textAt(record, "hassh"),
-      sshBanner: banner?.startsWith("SSH-") ? banner : undefined,
+      tls: { ja3: textAt(record, "ja3"), ja4: textAt(record, "ja4") },
+      ssh: { hassh: textAt(record, "hassh"), banner: banner?.startsWith("SSH-") ? banner : undefined },
       metadata: {
         ...(isIcmp && { icmp_type: record["id.orig_p"], icmp_code: record["id.resp_p"] }),
         tls_sni: textAt(record, "server_name"),
