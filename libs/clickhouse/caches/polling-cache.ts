@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { StoreError } from "../client/errors.ts";
 import type { TableChanges } from "./table-changes.ts";
 
@@ -75,30 +76,11 @@ export async function openPollingCache<T>(
     }
     polledAt = start;
   };
-  const { refresh, isPolling } = oneAtATime(poll);
-  let isStopped = false;
-  let isFailing = false;
-  let isTicking = false;
+  const refresh = oneAtATime(poll);
   const refreshUnlessQuiet = async () => {
     const quiet = await readQuiet?.();
     if (quiet?.isQuiet) polledAt = Math.max(polledAt, quiet.askedAt);
     else await refresh();
-  };
-  const tick = async () => {
-    // A server that does not answer must not gather one more query at each tick.
-    if (isTicking || isPolling()) return;
-    isTicking = true;
-    try {
-      await refreshUnlessQuiet();
-      if (isFailing) options.onRecovery?.();
-      isFailing = false;
-    } catch (error) {
-      // A poll that is running at the stop fails because its connection is closed.
-      if (!isFailing && !isStopped) options.onError?.(error);
-      isFailing = true;
-    } finally {
-      isTicking = false;
-    }
   };
   let nextLook: Promise<void> | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -109,17 +91,15 @@ export async function openPollingCache<T>(
     nextLook = undefined;
     await Promise.race([refresh().catch(() => {}), sleep(LOOK_AGAIN_MS.wait, undefined, { ref: false })]);
   };
-  const timer = setInterval(() => void tick(), options.intervalMs ?? POLL_MS);
-  timer.unref();
+  const { intervalMs = POLL_MS, onError = () => {}, onRecovery } = options;
+  // A server that does not answer gathers no more than one query for all ticks.
+  const ticks = repeatEvery(refreshUnlessQuiet, { everyMs: intervalMs, onError, onRecovery });
   return {
     current: () => content,
     refresh,
     lookAgain: () => (nextLook ??= look()),
     ageSeconds: () => (performance.now() - polledAt) / 1_000,
-    stop() {
-      isStopped = true;
-      clearInterval(timer);
-    },
+    stop: () => void ticks.stop(),
   };
 }
 
@@ -135,7 +115,7 @@ function oneAtATime(poll: () => Promise<void>) {
     });
     return running;
   };
-  const refresh = () => {
+  return () => {
     if (running === undefined) return start();
     next ??= running
       .catch(() => {})
@@ -145,5 +125,4 @@ function oneAtATime(poll: () => Promise<void>) {
       });
     return next;
   };
-  return { refresh, isPolling: () => running !== undefined };
 }

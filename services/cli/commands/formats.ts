@@ -1,4 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { explainRejection } from "@noisefloor/ingest/formats/explain-rejection.ts";
 import { fieldMapFormat } from "@noisefloor/ingest/formats/field-maps/format.ts";
 import { readFieldMap } from "@noisefloor/ingest/formats/field-maps/read.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
@@ -123,6 +124,7 @@ async function outcomeOf(record: ReplayRecord): Promise<RecordResult> {
     catalogue: NO_TAGS,
     retentionDays: () => ANY_AGE_DAYS,
     right: "everything",
+    explain: explainRejection,
     now: Date.now,
   });
   const [refused] = rejected;

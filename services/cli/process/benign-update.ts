@@ -1,13 +1,14 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type NetworkKind, readNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { readKnownLists } from "../networks/known-lists.ts";
 import { isStarter } from "../networks/starter-networks.ts";
 import { MISP_WARNINGLISTS, updateNetworks } from "../networks/update-networks.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-const HOUR_MS = 3_600_000;
 /** How old the lists become. Looked at each hour: a restart does not begin a new day, and a failure is tried again. */
-const MAX_AGE_MS = 24 * HOUR_MS;
+const MAX_AGE_MS = DAY_MS;
 /** A start is busy enough. */
 const FIRST_LOOK_MS = 60_000;
 
@@ -49,25 +50,15 @@ export function startBenignUpdate(options: BenignUpdateOptions): BenignUpdate {
       log.warn({ err: error, kind, from }, "updating the lists of benign networks failed; they stay as they are");
     }
   };
-  let looking: Promise<void> | undefined;
-  const look = () => {
-    looking ??= (async () => {
-      for (const kind of KINDS) await update(kind);
-    })().finally(() => {
-      looking = undefined;
-    });
-    return looking;
+  const updateAll = async () => {
+    for (const kind of KINDS) await update(kind);
   };
-  const first = setTimeout(() => void look(), FIRST_LOOK_MS);
-  const hourly = setInterval(() => void look(), HOUR_MS);
-  first.unref();
-  hourly.unref();
+  const looks = repeatEvery(updateAll, { everyMs: HOUR_MS, firstMs: FIRST_LOOK_MS, onError: () => {} });
   return {
-    look,
+    look: looks.run,
     stop() {
       stopping.abort();
-      clearTimeout(first);
-      clearInterval(hourly);
+      void looks.stop();
     },
   };
 }

@@ -1,27 +1,25 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { forgetDeleted } from "@noisefloor/clickhouse/feeds/forget-deleted.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-const HOUR_MS = 3_600_000;
 /** A start is busy enough. */
 const FIRST_MS = 5 * 60_000;
 
 /** Forgets what was deleted long ago, beside the service, once a day and after a start. A failure is tried again. */
-export function startForgetting(client: ClickHouseClient, { log }: Pick<ServiceContext, "log">): { stop(): void } {
+export function startForgetting(
+  client: ClickHouseClient,
+  { log, closeStack }: Pick<ServiceContext, "log" | "closeStack">,
+) {
   const forget = async () => {
-    try {
-      const forgotten = await forgetDeleted(client, Date.now());
-      if (forgotten > 0) log.info({ forgotten }, "feeds, tokens and guarded networks deleted long ago are forgotten");
-    } catch (error) {
-      log.debug({ err: error }, "forgetting what was deleted long ago failed; trying again in a day");
-    }
+    const forgotten = await forgetDeleted(client, Date.now());
+    if (forgotten > 0) log.info({ forgotten }, "feeds, tokens and guarded networks deleted long ago are forgotten");
   };
-  const first = setTimeout(() => void forget(), FIRST_MS).unref();
-  const daily = setInterval(() => void forget(), 24 * HOUR_MS).unref();
-  return {
-    stop() {
-      clearTimeout(first);
-      clearInterval(daily);
-    },
-  };
+  const { stop } = repeatEvery(forget, {
+    everyMs: DAY_MS,
+    firstMs: FIRST_MS,
+    onError: (error) => log.debug({ err: error }, "forgetting what was deleted long ago failed; trying again in a day"),
+  });
+  closeStack.add(() => void stop());
 }

@@ -28,7 +28,7 @@ export async function openIngest(
     closeStack.add(startBenignUpdate({ client: clients.inserts, metrics, log, now: Date.now }).stop);
   }
   renewRollups(context);
-  closeStack.add(startForgetting(clients.inserts, context).stop);
+  startForgetting(clients.inserts, context);
   const { rows, stop } = await openRows({ settings, log }, clients.inserts, catalogue, { metrics });
   closeStack.add(stop);
   const clock = await openStoreClock(clients.polling, logRefreshes("clock", log));

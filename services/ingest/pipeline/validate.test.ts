@@ -76,6 +76,7 @@ test("other requests get their turn while many or large records are validated", 
       retentionDays: () => 1,
       right: "shared-datasets",
       now: Date.now,
+      explain: explainRejection,
     });
     isDone = true;
     expect(rejected).toHaveLength(count);

@@ -26,9 +26,7 @@ export type ValidationOptions = {
   /** Ends the wait for a catalogue that cannot be read. */
   readonly signal?: AbortSignal | undefined;
   /** Adds what the formats know of a record that is no observation, as `formats/explain-rejection.ts` does. */
-  readonly explain?:
-    | ((rejection: Rejection, record: IncomingRecord, value: unknown, now: number) => Rejection)
-    | undefined;
+  readonly explain: (rejection: Rejection, record: IncomingRecord, value: unknown, now: number) => Rejection;
 };
 
 /**
@@ -88,7 +86,7 @@ function validateRecord(
   const { value, isWrapped } = read;
   const valid = validateObservation(value, criteria);
   if ("reason" in valid) {
-    return { rejection: explain?.(valid, record, value, criteria.now) ?? valid, sensorId: namedSensor(value) };
+    return { rejection: explain(valid, record, value, criteria.now), sensorId: namedSensor(value) };
   }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };

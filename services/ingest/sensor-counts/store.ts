@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { Logger } from "pino";
 import type { SensorCounter } from "./counter.ts";
 
@@ -9,15 +10,9 @@ const FLUSH_MS = 10_000;
 const PER_INSERT = { items: 20_000, bytes: Number.POSITIVE_INFINITY };
 /** A store that hangs must not keep the process from stopping. */
 const CLOSE_MS = 5_000;
-const FLUSHES_PER_LINE = 6;
+const LOOKS_PER_LINE = 6;
 /** One line says whose records were rejected, however many senders there are. */
 const LOGGED_SENDERS = 5;
-
-export type StoredCounts = {
-  flush(): Promise<void>;
-  /** Stores the last counts. */
-  close(): Promise<void>;
-};
 
 /**
  * Stores the counts by sensor every ten seconds and at the end, so that they cost no batch an insert of its own. While
@@ -28,8 +23,7 @@ export function storeSensorCounts(
   client: ClickHouseClient,
   log: Pick<Logger, "warn" | "info">,
   flushMs: number = FLUSH_MS,
-): StoredCounts {
-  let isFailing = false;
+): { close(): Promise<void> } {
   const store = async () => {
     const taken = counter.take();
     if (taken.length === 0) return;
@@ -37,17 +31,15 @@ export function storeSensorCounts(
       // Copies: an entry grows on while its insert runs.
       const rows = taken.map((entry) => ({ ...entry }));
       for (const chunk of chunksOf(rows, () => 0, PER_INSERT)) await writeSensorCounts(client, chunk);
-      isFailing = false;
     } catch (error) {
       counter.giveBack(taken);
-      if (!isFailing) log.warn({ err: error }, "storing the counts by sensor failed, retrying");
-      isFailing = true;
+      throw error;
     }
   };
-  let flushes = 0;
+  let looks = 0;
   const logOutcomes = (isLast: boolean) => {
     // A monitor's own traffic is ignored all the time: that is worth a line a minute.
-    const isDue = isLast || ++flushes % FLUSHES_PER_LINE === 0;
+    const isDue = isLast || ++looks % LOOKS_PER_LINE === 0;
     if (!isDue && !counter.hasRejected()) return;
     const { accepted, rejected, ignored } = counter.takeOutcomes();
     const isAnyIgnored = Object.keys(ignored).length > 0;
@@ -64,23 +56,20 @@ export function storeSensorCounts(
     const others = rejected.length - senders.length;
     log.warn({ accepted, rejected: records, ...(isAnyIgnored && { ignored }), senders, others }, "records rejected");
   };
-  let flushing: Promise<void> | undefined;
-  const flush = (isLast = false) => {
-    logOutcomes(isLast);
-    flushing ??= store().finally(() => {
-      flushing = undefined;
-    });
-    return flushing;
-  };
-  const timer = setInterval(() => void flush(), flushMs);
-  timer.unref();
+  const flushes = repeatEvery(store, {
+    everyMs: flushMs,
+    onError: (error) => log.warn({ err: error }, "storing the counts by sensor failed, retrying"),
+  });
+  const lines = setInterval(() => logOutcomes(false), flushMs).unref();
   return {
-    flush: () => flush(),
     async close() {
-      clearInterval(timer);
+      clearInterval(lines);
       const last = async () => {
-        await flushing;
-        await flush(true);
+        logOutcomes(true);
+        // The second flush has what was counted during the first.
+        await flushes.run();
+        await flushes.run();
+        await flushes.stop();
       };
       await Promise.race([last(), sleep(CLOSE_MS, undefined, { ref: false })]);
     },

@@ -1,3 +1,4 @@
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { Logger } from "pino";
 import type { Tagger } from "./assign-tags.ts";
 import { type CompiledTagger, createTagger } from "./compiled/tagger.ts";
@@ -46,8 +47,6 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   let states = await readAtStart(folders);
   await onTags(tagsOf(states));
   let { tagger, rules } = compile(states);
-  let isPolling = false;
-  let isFailing = false;
 
   const poll = async () => {
     const next = await rereadAll(states, log);
@@ -61,27 +60,16 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
     states = next;
     log.info({ rules: rules.length }, "tagging rules changed and are in use");
   };
-  const tick = async () => {
-    if (isPolling) return;
-    isPolling = true;
-    try {
-      await poll();
-      if (isFailing) log.info("tagging rules can be read again");
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, "reading tagging rules failed; the rules stay as they were");
-      isFailing = true;
-    } finally {
-      isPolling = false;
-    }
-  };
-  const timer = setInterval(() => void tick(), pollMs);
-  timer.unref();
+  const polling = repeatEvery(poll, {
+    everyMs: pollMs,
+    onError: (error) => log.warn({ err: error }, "reading tagging rules failed; the rules stay as they were"),
+    onRecovery: () => log.info("tagging rules can be read again"),
+  });
   return {
     tagsFor: (observation) => tagger.tagsFor(observation),
     current: () => tagger,
     rules: () => rules.length,
-    stop: () => clearInterval(timer),
+    stop: () => void polling.stop(),
   };
 }
 

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "@noisefloor/clickhouse/embedded/make-folder.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { type LookupCounter, memoryCounter } from "./memory-counter.ts";
@@ -23,7 +24,6 @@ export async function fileCounter(file: string, log: Logger): Promise<LookupCoun
   const counter = memoryCounter();
   await restore(counter, file, log);
   let isChanged = false;
-  let isFailing = false;
   const save = async () => {
     if (!isChanged) return;
     isChanged = false;
@@ -32,23 +32,16 @@ export async function fileCounter(file: string, log: Logger): Promise<LookupCoun
       const storage = counter.all().map(({ key, used: value, limit }) => ({ key, value, limit }));
       await writeFile(`${file}.new`, JSON.stringify({ version: 1, storage }), { mode: 0o600 });
       await rename(`${file}.new`, file);
-      isFailing = false;
     } catch (error) {
       isChanged = true;
-      if (!isFailing) log.warn({ err: error, file }, "saving the lookup counts failed; a restart would lose them");
-      isFailing = true;
+      throw error;
     }
   };
   // Only one at a time, as all write the same file.
-  let saving: Promise<void> | undefined;
-  const saveOnce = () => {
-    saving ??= save().finally(() => {
-      saving = undefined;
-    });
-    return saving;
-  };
-  const timer = setInterval(() => void saveOnce(), SAVE_INTERVAL_MS);
-  timer.unref();
+  const saves = repeatEvery(save, {
+    everyMs: SAVE_INTERVAL_MS,
+    onError: (error) => log.warn({ err: error, file }, "saving the lookup counts failed; a restart would lose them"),
+  });
   return {
     async take(key, limit, lookups) {
       const result = counter.take(key, limit, lookups);
@@ -62,9 +55,8 @@ export async function fileCounter(file: string, log: Logger): Promise<LookupCoun
     },
     state: () => "local",
     async close() {
-      clearInterval(timer);
       // The second save includes what was counted during the first.
-      const saved = saveOnce().then(saveOnce);
+      const saved = saves.run().then(saves.run).then(saves.stop);
       const isLate = await Promise.race([saved.then(() => false), sleep(CLOSE_TIMEOUT_MS, true, { ref: false })]);
       if (isLate) log.warn({ file }, "saving the lookup counts timed out; a restart loses the latest");
     },

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type ReapplyCommandOptions, runTagsReapply } from "@noisefloor/cli/commands/tags/reapply.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
+import { explainRejection } from "@noisefloor/ingest/formats/explain-rejection.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import type { RulesInUse } from "@noisefloor/ingest/reapply/decide.ts";
 import { type ReapplyOptions, reapplyRules } from "@noisefloor/ingest/reapply/reapply.ts";
@@ -71,6 +72,7 @@ async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly
     catalogue: to.catalogue,
     retentionDays: () => RETENTION_DAYS,
     right: "everything",
+    explain: explainRejection,
     now: () => NOW,
     sink: observationSink(to.client, { retryForMs: 0, rows }),
     storeDeadLetters: async () => {},

@@ -1,4 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { explainRejection } from "@noisefloor/ingest/formats/explain-rejection.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import type { IncomingRecord } from "@noisefloor/ingest/record.ts";
 import fc from "fast-check";
@@ -154,6 +155,7 @@ test("of two states of a session that one insert has, the later one is continued
       catalogue: world.catalogue,
       retentionDays: () => RETENTION_DAYS,
       right: "everything",
+      explain: explainRejection,
       now: () => NOW,
       sink,
       storeDeadLetters: async () => {},

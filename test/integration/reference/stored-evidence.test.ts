@@ -1,5 +1,6 @@
 import { type FingerprintsOptions, runFingerprints } from "@noisefloor/cli/commands/fingerprints.ts";
 import { runTagsExplainAddress } from "@noisefloor/cli/commands/tags/explain-address.ts";
+import { explainRejection } from "@noisefloor/ingest/formats/explain-rejection.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -101,6 +102,7 @@ test("of each tag of an address one can ask whether a rule or a sender gave it, 
       catalogue: world.catalogue,
       retentionDays: () => RETENTION_DAYS,
       right: "everything",
+      explain: explainRejection,
       now: () => NOW,
       sink: observationSink(world.client, { retryForMs: 0, rows }),
       storeDeadLetters: async () => {},

@@ -14,6 +14,7 @@ import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
+import { explainRejection } from "@noisefloor/ingest/formats/explain-rejection.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
 import { requestDeadLetter } from "@noisefloor/ingest/sources/http/dead-letters.ts";
@@ -162,6 +163,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
         catalogue,
         retentionDays: () => retentionDays,
         right: "everything",
+        explain: explainRejection,
         now,
         sink: storingIn(client),
         storeDeadLetters: (bad) => deadLetters(bad.map(requestDeadLetter)),

@@ -5,6 +5,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { readServerClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse-cluster/client/report.ts";
 import { REPLICA_STATES } from "@noisefloor/clickhouse-cluster/replicas/choose.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const POLL_MS = 60_000;
@@ -23,14 +24,9 @@ export function startSelfReport(context: ServiceContext, client: ClickHouseClien
   const read = async () => {
     const { tls } = settings.http;
     expiry = tls && (await readExpiry(tls.certFile).catch(() => expiry));
-    try {
-      skew = (await readServerClock(client)).skewMs / 1_000;
-      backup = (await readLastBackup(client))?.madeAt;
-      replicas = await readReplicas(client);
-    } catch (error) {
-      // Other lines say that ClickHouse is away; a user without the right to read the table has no such number.
-      log.debug({ err: error }, "reading the clock, the last backup or the replicas failed");
-    }
+    skew = (await readServerClock(client)).skewMs / 1_000;
+    backup = (await readLastBackup(client))?.madeAt;
+    replicas = await readReplicas(client);
   };
   metrics.gauge(
     "noisefloor_tls_certificate_expiry_timestamp_seconds",
@@ -54,10 +50,13 @@ export function startSelfReport(context: ServiceContext, client: ClickHouseClien
     () =>
       REPLICA_STATES.map((state) => [[state], replicas.filter((replica) => replica.state === state).length] as const),
   );
-  void read();
-  const timer = setInterval(() => void read(), POLL_MS);
-  timer.unref();
-  closeStack.add(() => clearInterval(timer));
+  const { run, stop } = repeatEvery(read, {
+    everyMs: POLL_MS,
+    // Other lines say that ClickHouse is away; a user without the right to read the table has no such number.
+    onError: (error) => log.debug({ err: error }, "reading the clock, the last backup or the replicas failed"),
+  });
+  void run();
+  closeStack.add(() => void stop());
 }
 
 /** When the certificate in a PEM file expires, in milliseconds since 1970 UTC. */

@@ -5,6 +5,7 @@ import {
   rejectedShare,
   type SensorSummary,
 } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 
@@ -42,18 +43,9 @@ export function startSensorReport(
   let sensors: readonly SensorSummary[] = [];
   let named: readonly SensorSummary[] = [];
   let silent = new Set<string>();
-  let [isFailing, isStopped] = [false, false];
-  const readOnce = async () => {
-    try {
-      sensors = await readSensorSummaries(client, now());
-      named = isPublic ? await readSensorSummaries(client, now(), SHARED) : sensors;
-      isFailing = false;
-    } catch (error) {
-      // A poll that is running at the stop fails because its connection is closed.
-      if (!isFailing && !isStopped) log.warn({ err: error }, "reading the counts by sensor failed, retrying");
-      isFailing = true;
-      return;
-    }
+  const read = async () => {
+    sensors = await readSensorSummaries(client, now());
+    named = isPublic ? await readSensorSummaries(client, now(), SHARED) : sensors;
     const byName = new Map(sensors.map((one) => [labelsOf(one).join("\n"), one]));
     const nowSilent = new Set([...byName].filter(([, one]) => one.isSilent).map(([name]) => name));
     for (const name of nowSilent) if (!silent.has(name)) logSilence(byName.get(name), log);
@@ -62,14 +54,6 @@ export function startSensorReport(
       if (!nowSilent.has(name)) log.info({ sensor, source, key }, "the sensor is no longer silent");
     }
     silent = nowSilent;
-  };
-  let reading: Promise<void> | undefined;
-  // Two concurrent refreshes would both log the same silence.
-  const read = () => {
-    reading ??= readOnce().finally(() => {
-      reading = undefined;
-    });
-    return reading;
   };
   const shown = () => topSensors(named).filter(({ isRest }) => !isRest);
   metrics.gauge("noisefloor_sensors", "Sensors that have sent anything in the last 7 days", () => sensors.length);
@@ -99,14 +83,13 @@ export function startSensorReport(
         .filter(({ isReplayed, recent }) => !isReplayed && recent.accepted + recent.rejected >= MIN_RECORDS)
         .map((one) => [labelsOf(one), rejectedShare(one.recent)]),
   );
-  void read();
-  const timer = setInterval(() => void read(), POLL_MS);
-  timer.unref();
-  const stop = () => {
-    isStopped = true;
-    clearInterval(timer);
-  };
-  return { refresh: read, stop };
+  // Two concurrent refreshes would both log the same silence.
+  const { run, stop } = repeatEvery(read, {
+    everyMs: POLL_MS,
+    onError: (error) => log.warn({ err: error }, "reading the counts by sensor failed, retrying"),
+  });
+  void run();
+  return { refresh: run, stop: () => void stop() };
 }
 
 const labelsOf = (sensor: SensorSummary) => [nameOf(sensor), sensor.source, sensor.keyId] as const;

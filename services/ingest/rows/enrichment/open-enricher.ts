@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { createEnricher, type Enricher } from "./enricher.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
@@ -74,23 +75,16 @@ export async function openEnricher(options: EnricherOptions): Promise<OpenEnrich
     "database",
     () => sources().flatMap(({ name, builtAt }) => (builtAt === undefined ? [] : [[name, builtAt / 1_000] as const])),
   );
-  let isRefreshing = false;
-  const timer = setInterval(() => {
-    if (isRefreshing) return;
-    isRefreshing = true;
-    refresh()
-      .catch((error: unknown) => log.warn({ err: error }, "looking for changed databases failed"))
-      .finally(() => {
-        isRefreshing = false;
-      });
-  }, pollIntervalMs);
-  timer.unref();
+  const polling = repeatEvery(refresh, {
+    everyMs: pollIntervalMs,
+    onError: (error) => log.warn({ err: error }, "looking for changed databases failed"),
+  });
   return {
     ...enricher,
     databases: () => sources().map(({ name }) => name),
     ranges: () => sources().find(({ ranges }) => ranges !== undefined)?.ranges,
     refresh,
-    stop: () => clearInterval(timer),
+    stop: () => void polling.stop(),
   };
 }
 

@@ -6,6 +6,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { NO_WORKSPACE } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import { type FeedDefinition, feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { BenignNetworks } from "../../address/benign-networks.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import { callerWithLimits } from "../../auth.ts";
@@ -15,7 +16,6 @@ import { type FeedLists, type FeedState, openFeedLists } from "../lists/lists.ts
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "../lists/refresh.ts";
 import { type Feed, type GuardedAddress, searchFeed } from "../lists/search-feed.ts";
 import { readyMadeFeed } from "./ready-made.ts";
-import { repeat } from "./repeat.ts";
 import { openTokenUses, type TokenSummary, type TokenUses } from "./token-uses.ts";
 
 export type FeedsOptions = LookupDeps & {
@@ -236,7 +236,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
       runInLane(lane, () => refreshQueued(feed.id)).catch(() => {});
     }
   };
-  const looks = [look, lists.poll].map((act) => repeat(act, lookEveryMs, onLookError));
+  const looks = [look, lists.poll].map((act) => repeatEvery(act, { everyMs: lookEveryMs, onError: onLookError }));
 
   return {
     lists,

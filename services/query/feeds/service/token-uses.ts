@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readTokenUses, type TokenUse, writeTokenUses } from "@noisefloor/clickhouse/feeds/token-uses.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { repeat } from "./repeat.ts";
 
 /** When the tokens of feeds were used, in this process and in others. */
 export type TokenUses = {
@@ -56,7 +56,7 @@ export function openTokenUses({ client, now, everyMs, onError }: TokenUsesOption
     known = new Map((await readTokenUses(client)).map((use) => [use.tokenId, use]));
   };
   // A user who may not write reads what others have stored.
-  const loop = repeat(() => store().finally(poll), everyMs, onError);
+  const loop = repeatEvery(() => store().finally(poll), { everyMs, onError });
 
   return {
     note: (tokenId) => void seen.set(tokenId, now()),
