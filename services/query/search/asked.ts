@@ -9,11 +9,11 @@ import { z } from "zod";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate, AuthorizedCaller } from "../auth.ts";
+import { ALL, type SetQuery, visitTree } from "../conditions/address-set.ts";
+import { type CompiledSearch, compileSearch } from "../conditions/compile-bitmaps.ts";
+import type { Names } from "../conditions/names.ts";
+import { resolveQuery } from "../conditions/resolve-query.ts";
 import { readScopes, WINDOW_NAMES } from "../parameters.ts";
-import { ALL, type SetQuery } from "../search-sets/address-set.ts";
-import { type CompiledSearch, compileSearch } from "../search-sets/compile.ts";
-import type { Names } from "../search-sets/named-sets.ts";
-import { resolveQuery } from "../search-sets/resolve-query.ts";
 import { type Asking, admitQuery, yieldIfLong } from "./admit-query.ts";
 import { type MeantQuery, readMeantQuery } from "./meant-query.ts";
 import { countNarrower } from "./stats-queries.ts";
@@ -193,24 +193,30 @@ const MAX_TAGS = 50_000;
 const TOO_MANY_TAGS = `The conditions of a query mean at most ${MAX_TAGS} tags together`;
 
 /** Conditions that mean the same tags share them. */
-function countTags(query: SetQuery, counted = new Set<SetQuery>()): number {
-  if (counted.has(query)) return 0;
-  counted.add(query);
-  if (query.type === "set") return query.set.type === "tagged" ? query.set.ids.length : 0;
-  if (query.type === "constant") return 0;
-  const of = query.type === "not" ? [query.of] : query.of;
-  return of.reduce((sum, one) => sum + countTags(one, counted), 0);
+function countTags(query: SetQuery): number {
+  let tags = 0;
+  visitTree<void>({
+    constant: () => {},
+    set(set) {
+      if (set.type === "facet" && set.field === "tag" && set.match.type === "in") tags += set.match.texts.length;
+    },
+    not: () => {},
+    and: () => {},
+    or: () => {},
+  })(query);
+  return tags;
 }
 
 const MAX_COST = 9;
 const SETS_PER_COST = 4;
 const OBSERVATIONS_COST = 2;
 
-/** Admission costs: sets that are read from the observations cost more than those of the rollups. */
+/** Admission costs: sets that are read from the observations, or value by value, cost more than ranges of a key. */
 export function searchCost({ compiled: { sets } }: AskedSearch): number {
-  const isLarge = ({ type }: (typeof sets)[number]) =>
-    type === "observed" || type === "observed-before" || type === "counted";
-  const isWide = (set: (typeof sets)[number]) => set.type === "value" && set.match.type !== "in";
-  const heavy = sets.filter((set) => isLarge(set) || isWide(set)).length;
+  const isHeavy = (set: (typeof sets)[number]) =>
+    set.type === "facet"
+      ? set.match.type === "words" || set.match.type === "matches"
+      : set.type === "observed-before" || set.type === "counted";
+  const heavy = sets.filter(isHeavy).length;
   return Math.min(MAX_COST, 2 + Math.floor(sets.length / SETS_PER_COST) + heavy * OBSERVATIONS_COST);
 }

@@ -2,10 +2,10 @@ import { wordsOf } from "@noisefloor/domain/query-language/conditions.ts";
 import type { Query, QueryError } from "@noisefloor/domain/query-language/query.ts";
 import { comparableTags } from "@noisefloor/domain/query-language/tag-conditions.ts";
 import { type KnowsName, quoteNames, type UnquotedName } from "@noisefloor/domain/query-language/unquoted-names.ts";
-import type { SetQuery } from "../search-sets/address-set.ts";
-import { comparableCountries } from "../search-sets/comparable-names.ts";
-import type { Names } from "../search-sets/named-sets.ts";
-import { resolveQuery } from "../search-sets/resolve-query.ts";
+import type { SetQuery } from "../conditions/address-set.ts";
+import { comparableCountries } from "../conditions/comparable-names.ts";
+import type { Names } from "../conditions/names.ts";
+import { resolveQuery } from "../conditions/resolve-query.ts";
 import { readInTurn } from "./admit-query.ts";
 import { warnOfNothing } from "./warnings.ts";
 

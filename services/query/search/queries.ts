@@ -1,12 +1,11 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { SCOPE_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { numberColumn } from "../activity/queries.ts";
 import { allRows } from "../all-rows.ts";
+import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
 import { inScopes, scopesParam } from "../scope-sql.ts";
-import type { CompiledSearch } from "../search-sets/compile.ts";
 
 /** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
 export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
@@ -43,9 +42,8 @@ export const searchCount = ({ sql }: CompiledSearch) =>
 export const searchAll = ({ sql }: CompiledSearch, scopes: number) => {
   // To look for a million addresses in the key would take longer than to read all.
   const rows = `SELECT ip, last FROM (
-      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${SCOPE_TAGS}
-      WHERE ${inScopes(scopes)} AND tag_id = toUUID('${NIL_TAG_ID}')
-        AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_FACETS}
+      WHERE ${inScopes(scopes)} AND field = 'seen' AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
         AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
       GROUP BY ip SETTINGS use_index_for_in_with_subqueries = 0)`;
   const inOrder = (from: string) => `SELECT ip AS source_ip FROM ${from} ORDER BY last DESC, ip`;

@@ -5,14 +5,14 @@ import { readParameter, wholeNumber } from "@noisefloor/http/requests/parameters
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
+import { actors, classified } from "../conditions/names.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
-import { actors, classified } from "../search-sets/named-sets.ts";
 import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { paramsOf } from "./queries.ts";
 import { describeAsked, type SearchDeps } from "./route.ts";
-import { countByValues, countNarrower, MAX_ENTRIES } from "./stats-queries.ts";
+import { type CountedField, countByValue, countNarrower, MAX_ENTRIES } from "./stats-queries.ts";
 
 export const ENTRIES = wholeNumber({
   name: "count",
@@ -116,7 +116,7 @@ function registerStats(
     );
     const { counted, countries, tags } = found;
     const named = mostFirst(
-      countries.map(({ value, count }) => ({ name: countryName(value), count })),
+      countries.map(({ value, count }) => ({ name: countryName(value.toUpperCase()), count })),
       limit,
     ).map(({ name, count }) => ({ country: name, count }));
     const known = tags.flatMap(({ value, count }) => {
@@ -164,10 +164,14 @@ async function readStats(asked: AskedSearch, limit: number, { read }: SearchDeps
   const counting = countNarrower(narrower);
   const [counted, values] = await Promise.all([
     read(counting, { ...paramsOf(asked), ...narrower.params }, signal).then((rows) => onlyRow(counting, rows)),
-    read(countByValues(compiled, scopes.length), paramsOf(asked), signal),
+    read(
+      countByValue(compiled, scopes.length, ["network", "country", "tag"]),
+      { ...paramsOf(asked), limit: MAX_ENTRIES },
+      signal,
+    ),
   ]);
   const countOf = (index: number) => counted.narrower[index] ?? 0;
-  const valuesOf = (wanted: (typeof values)[number]["kind"]) => values.filter(({ kind }) => kind === wanted);
+  const valuesOf = (name: CountedField) => values.filter(({ field }) => field === name);
   const classes = INTENTIONS.map((name, index) => ({ name, count: countOf(index) }));
   return {
     counted,

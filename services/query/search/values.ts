@@ -10,7 +10,7 @@ import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { paramsOf, searchCount } from "./queries.ts";
 import { describeAsked, type SearchDeps } from "./route.ts";
 import { ENTRIES } from "./stats.ts";
-import { countByActions } from "./stats-queries.ts";
+import { countByValue } from "./stats-queries.ts";
 
 const values = counts({ value: z.string() });
 const valuesSchema = z
@@ -59,6 +59,7 @@ export const searchValues = defineOperation({
   },
 });
 
+const FACETS = ["port", "path", "user_agent", "ja3", "ja4", "hassh"] as const;
 const NOTHING = { count: 0, matching: 0 };
 
 export function registerSearchValues(app: FastifyInstance, deps: SearchDeps): void {
@@ -71,10 +72,10 @@ export function registerSearchValues(app: FastifyInstance, deps: SearchDeps): vo
       if (scopes.length === 0) return [NOTHING, []] as const;
       return Promise.all([
         deps.read(counting, paramsOf(asked), signal).then((found) => onlyRow(counting, found)),
-        deps.read(countByActions(compiled, scopes.length), { ...paramsOf(asked), limit }, signal),
+        deps.read(countByValue(compiled, scopes.length, FACETS), { ...paramsOf(asked), limit }, signal),
       ]);
     });
-    const listOf = (field: (typeof rows)[number]["field"]) =>
+    const listOf = (field: (typeof FACETS)[number]) =>
       rows.flatMap((row) => (row.field === field ? { value: row.value, count: row.count } : []));
     return {
       ...describeAsked(asked, counted.matching > counted.count, reply),

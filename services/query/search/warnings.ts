@@ -1,7 +1,7 @@
 import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
 import { countryName } from "../address/response.ts";
-import type { Names } from "../search-sets/named-sets.ts";
-import { openResolver } from "../search-sets/resolve-query.ts";
+import type { Names } from "../conditions/names.ts";
+import { openResolver } from "../conditions/resolve-query.ts";
 
 /** What to tell of conditions that can match nothing by what is known without the store: the first few. */
 export async function warnOfNothing(query: Query, names: Names): Promise<readonly string[]> {

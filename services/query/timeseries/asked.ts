@@ -11,12 +11,12 @@ import {
 import { choice, type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
+import { bindValues } from "../conditions/bound-values.ts";
+import { candidatesOf } from "../conditions/candidates.ts";
+import { compileSearch } from "../conditions/compile-bitmaps.ts";
+import { compileForBuckets } from "../conditions/compile-buckets.ts";
 import { END_NAMES, START_NAMES } from "../parameters.ts";
 import { type AskedDeps, type AskedQuery, readAskedQuery, type SearchRequest } from "../search/asked.ts";
-import { bindValues } from "../search-sets/bound-values.ts";
-import { compileSearch } from "../search-sets/compile.ts";
-import { compileForBuckets } from "./bucket-conditions.ts";
-import { candidatesOf } from "./candidates.ts";
 import type { BucketSearch } from "./queries.ts";
 
 const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));

@@ -5,9 +5,9 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { lookUpMany } from "../../address/store-lookup.ts";
+import { compileSearch } from "../../conditions/compile-bitmaps.ts";
+import { ATTACKED } from "../../conditions/names.ts";
 import { STATS_COST } from "../../costs.ts";
-import { set } from "../../search-sets/address-set.ts";
-import { compileSearch } from "../../search-sets/compile.ts";
 import { classification, count, ip, timestamp } from "../../wire.ts";
 import { feedAddresses } from "../lists/queries.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
@@ -76,7 +76,7 @@ export function registerGuardedAttackers(app: FastifyInstance, deps: FeedRouteDe
     const { workspaceId } = managerOf(request, deps.authenticate);
     return app.admission.run(request, STATS_COST, signal, async () => {
       const guard = deps.feeds.guardOf(workspaceId);
-      const compiled = compileSearch(set({ type: "attacked" }), {
+      const compiled = compileSearch(ATTACKED, {
         scopes: 1,
         isOwnSensorsOnly: false,
         reach: undefined,

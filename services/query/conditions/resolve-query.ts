@@ -1,12 +1,27 @@
+import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
-import type { Condition, Query } from "@noisefloor/domain/query-language/query.ts";
+import type { Condition, Query, TextField } from "@noisefloor/domain/query-language/query.ts";
 import { type ComparableTag, comparableTags, tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
 import { comparable, type TextMatch, textMatcher } from "@noisefloor/domain/query-language/text-match.ts";
+import type { Intention } from "@noisefloor/domain/tags/classification.ts";
 import { runInSteps } from "@noisefloor/domain/time/yield.ts";
 import { NO_ACTOR } from "../address/response.ts";
-import { type AddressSet, ALL, and, NONE, not, or, type SetMatch, type SetQuery, set } from "./address-set.ts";
+import {
+  ALL,
+  and,
+  type FacetMatch,
+  type FacetSet,
+  facet,
+  facetIn,
+  NONE,
+  not,
+  or,
+  SEEN,
+  type SetQuery,
+  set,
+} from "./address-set.ts";
 import { comparableCountries } from "./comparable-names.ts";
-import { actors, classifications, classified, idsOf, type Names, tagged } from "./named-sets.ts";
+import { actors, classifications, classified, idsOf, type Names, tagged } from "./names.ts";
 
 /** Each takes about a microsecond. */
 const COMPARISONS_PER_STEP = 5_000;
@@ -79,7 +94,7 @@ function resolveCondition(condition: Condition, names: Names): SetQuery {
     case "equals":
     case "words":
     case "matches":
-      return texts(condition, names);
+      return texts(condition.field, condition, names);
   }
 }
 
@@ -93,9 +108,7 @@ function ranges({ field, first, last }: Of<"range">, names: Names): SetQuery {
     case "ip":
       return set({ type: "address", first: Math.max(0, first), last: Math.min(2 ** 32 - 1, last) });
     case "asn":
-      return last < 1 || first >= 2 ** 32
-        ? NONE
-        : set({ type: "asn", first: Math.max(1, first), last: Math.min(2 ** 32 - 1, last) });
+      return keyRange("network", 10, Math.max(1, first), Math.min(2 ** 32 - 1, last));
     case "port":
       return port(first, last);
     case "sensor_hits":
@@ -112,59 +125,55 @@ function ranges({ field, first, last }: Of<"range">, names: Names): SetQuery {
         isOpen(first) ? ALL : not(set({ type: "observed-before", before: first })),
       ]);
     case "last_seen":
-      return lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL);
+      return lastSeen(first, last);
     case "last_seen_malicious":
-    case "last_seen_suspicious": {
-      const ids = idsOf(field === "last_seen_malicious" ? "malicious" : "suspicious", names);
-      if (ids.length === 0) return NONE;
-      const ever = set({ type: "tagged", ids });
-      return lastWithin(first, last, (after) => ({ type: "tagged", ids, ...after }), ever);
-    }
+      return lastTagged(first, last, "malicious", names);
+    case "last_seen_suspicious":
+      return lastTagged(first, last, "suspicious", names);
     case "last_seen_benign": {
       const actor = actors("any", names);
-      const seen = lastWithin(first, last, (after) => ({ type: "seen", ...after }), ALL);
-      const ids = idsOf("benign", names);
-      const withTag =
-        ids.length === 0
-          ? NONE
-          : lastWithin(first, last, (after) => ({ type: "tagged", ids, ...after }), set({ type: "tagged", ids }));
-      return and([classified("benign", names), or([and([actor, seen]), and([not(actor), withTag])])]);
+      const withTag = lastTagged(first, last, "benign", names);
+      return and([classified("benign", names), or([and([actor, lastSeen(first, last)]), and([not(actor), withTag])])]);
     }
   }
 }
 
+const lastSeen = (first: number, last: number) =>
+  lastWithin(first, last, (after) => (after === undefined ? ALL : facet("seen", SEEN.match, after)));
+
+function lastTagged(first: number, last: number, intention: Intention, names: Names): SetQuery {
+  const ids = idsOf(intention, names);
+  return ids.length === 0 ? NONE : lastWithin(first, last, (after) => facetIn("tag", ids, after));
+}
+
 /** A last time lies within a range when it is not before it and no time comes after it. */
-function lastWithin(
-  first: number,
-  last: number,
-  since: (after: { readonly after: number }) => AddressSet,
-  ever: SetQuery,
-): SetQuery {
-  return and([
-    isOpen(first) ? ever : set(since({ after: first })),
-    isOpen(last) ? ALL : not(set(since({ after: last + 1 }))),
-  ]);
+function lastWithin(first: number, last: number, since: (after: number | undefined) => SetQuery): SetQuery {
+  return and([since(isOpen(first) ? undefined : first), isOpen(last) ? ALL : not(since(last + 1))]);
 }
 
-const MAX_PORT = 65_535;
+const port = (first: number, last: number, protocol?: string) =>
+  protocol !== undefined && first === last
+    ? facetIn("port", [`${toDigits(first, 5)}/${protocol}`])
+    : keyRange("port", 5, Math.max(0, first), Math.min(65_535, last), protocol && `/${protocol}`);
 
-function port(first: number, last: number, protocol?: string): SetQuery {
-  const [lowest, highest] = [Math.max(0, first), Math.min(MAX_PORT, last)];
-  if (lowest > highest) return NONE;
-  return set({ type: "port", first: lowest, last: highest, ...(protocol === undefined ? {} : { protocol }) });
+/** Values that begin with a number of some digits: those that follow each other are one range of the key. */
+function keyRange(field: FacetField, digits: number, first: number, last: number, ending?: string): SetQuery {
+  if (first > last) return NONE;
+  const [from, before] = [toDigits(first, digits), toDigits(last + 1, digits)];
+  return facet(field, { type: "between", from, before, ...(ending === undefined ? {} : { ending }) });
 }
+
+const toDigits = (number: number, digits: number) => String(number).padStart(digits, "0");
 
 function exists({ field }: Of<"exists">, names: Names): SetQuery {
   switch (field) {
     case "asn":
+    case "port":
     case "last_seen_malicious":
     case "last_seen_suspicious":
     case "last_seen_benign":
       return ranges({ type: "range", field, first: Number.NEGATIVE_INFINITY, last: Number.POSITIVE_INFINITY }, names);
-    case "port":
-      return port(0, MAX_PORT);
     case "trust_level":
-    case "riot":
       return services(() => true, names);
     case "ip":
     case "sensor_hits":
@@ -175,67 +184,47 @@ function exists({ field }: Of<"exists">, names: Names): SetQuery {
     case "any":
       return ALL;
     default:
-      return texts({ type: "exists", field }, names);
+      return texts(field, { type: "exists" }, names);
   }
 }
 
-type TextCondition =
-  | Of<"equals" | "words" | "matches">
-  | { readonly type: "exists"; readonly field: Of<"equals">["field"] };
+/** Fields whose values no facet has as they are written. The others are facets. */
+const NAMED: {
+  readonly [Field in Exclude<TextField, FacetSet["field"]> | "country" | "protocol" | "tag"]: (
+    match: TextMatch,
+    names: Names,
+  ) => SetQuery;
+} = {
+  classification: classifications,
+  tag: (match, { tags }) =>
+    tagged(match.type === "exists" ? tags : match.type === "words" ? [] : tagsOf({ ...match, field: "tag" }, tags)),
+  cve(match, { tags }) {
+    const isMeant = textMatcher(match);
+    return tagged(comparableTags(tags).all.filter(({ cves }) => cves.some(isMeant)));
+  },
+  actor: (match, names) => (match.type === "exists" ? actors("any", names) : actorsOrUnknown(match, names)),
+  riot(match, names) {
+    const all = services(() => true, names);
+    return match.type === "equals" && match.text === "false" ? not(all) : all;
+  },
+  country: (match) => countries(match, true),
+  country_code: (match) => countries(match, false),
+  protocol(match) {
+    const isMeant = textMatcher(match);
+    const meant = TRANSPORTS.filter((name) => isMeant(comparable(name)));
+    return meant.length === 0 ? NONE : facetIn("protocol", meant);
+  },
+  any: (match, names) => everywhere(match, match, names),
+  // Of the network, which nothing tells: /v3/ip has the member empty.
+  category: () => NONE,
+};
 
-function texts(condition: TextCondition, names: Names): SetQuery {
-  const { field } = condition;
-  switch (field) {
-    case "classification":
-      return classifications(condition, names);
-    case "tag":
-      return tagged(condition.type === "exists" ? names.tags : tagsOf({ ...condition, field: "tag" }, names.tags));
-    case "cve": {
-      const isMeant = textMatcher(condition);
-      return tagged(comparableTags(names.tags).all.filter(({ cves }) => cves.some(isMeant)));
-    }
-    case "actor":
-      return condition.type === "exists" ? actors("any", names) : actorsOrUnknown(condition, names);
-    case "riot":
-      return condition.type === "equals" && condition.text === "false"
-        ? not(services(() => true, names))
-        : services(() => true, names);
-    case "country":
-    case "country_code":
-      return countries(condition, field === "country");
-    case "organization":
-      return set({ type: "organization", match: toSetMatch(condition) });
-    case "protocol":
-      return protocols(condition);
-    case "city":
-    case "region":
-    case "method":
-    case "sensor":
-      return set({ type: "observed", field, match: toSetMatch(condition) });
-    case "rdns":
-    case "user_agent":
-    case "path":
-    case "host":
-    case "ja3":
-    case "ja4":
-    case "hassh":
-      return set({ type: "value", field, match: toSetMatch(condition) });
-    case "any":
-      return condition.type === "exists" ? ALL : everywhere(condition, condition, names);
-    case "category":
-      // Of the network, which nothing tells: /v3/ip has the member empty.
-      return NONE;
-  }
-}
+const isNamed = (field: TextField): field is keyof typeof NAMED => Object.hasOwn(NAMED, field);
 
-/** Looks at all observations, as those of ICMP have no port. */
-function protocols(match: TextMatch): SetQuery {
-  const isMeant = textMatcher(match);
-  const texts = TRANSPORTS.filter((name) => isMeant(comparable(name)));
-  return texts.length === 0 ? NONE : set({ type: "observed", field: "transport", match: { type: "in", texts } });
-}
+const texts = (field: TextField, match: TextMatch, names: Names) =>
+  isNamed(field) ? NAMED[field](match, names) : facet(field, toFacetMatch(match));
 
-function toSetMatch(match: TextMatch): SetMatch {
+function toFacetMatch(match: TextMatch): FacetMatch {
   switch (match.type) {
     case "exists":
       return { type: "exists" };
@@ -259,7 +248,7 @@ function everywhere(whole: TextMatch, within: TextMatch, names: Names): SetQuery
     classifications(whole, names),
     tagged(comparableTags(names.tags).all.filter(isMeant)),
     actors(within, names),
-    set({ type: "organization", match: toSetMatch(within) }),
+    facet("organization", toFacetMatch(within)),
   ]);
 }
 
@@ -270,17 +259,20 @@ const actorsOrUnknown = (match: TextMatch, names: Names) =>
     : actors(match, names);
 
 function services(isLevel: (trustLevel: string) => boolean, { networks: { lists } }: Names): SetQuery {
-  const found = [...lists.service].flatMap(([id, { trustLevel }]) => (isLevel(trustLevel) ? [id] : []));
-  if (found.length === 0) return NONE;
-  return set({ type: "listed", kind: "service", lists: found.length === lists.service.size ? "any" : found.sort() });
+  const ids = [...lists.service].flatMap(([id, { trustLevel }]) => (isLevel(trustLevel) ? [id] : []));
+  if (ids.length === 0) return NONE;
+  return set({ type: "listed", kind: "service", lists: ids.length === lists.service.size ? "any" : ids.sort() });
 }
 
 /** @param hasNames whether the English names count as well as the codes. */
 function countries(match: TextMatch, hasNames: boolean): SetQuery {
-  if (match.type === "exists") return set({ type: "value", field: "country", match });
+  if (match.type === "exists") return facet("country", match);
   const isMeant = textMatcher(match);
-  const found = comparableCountries().filter(({ code, name }) => isMeant(code) || (hasNames && isMeant(name)));
-  if (found.length === 0) return NONE;
-  const texts = found.map(({ code }) => code.text);
-  return set({ type: "value", field: "country", match: { type: "in", texts } });
+  const meant = comparableCountries().filter(({ code, name }) => isMeant(code) || (hasNames && isMeant(name)));
+  return meant.length === 0
+    ? NONE
+    : facetIn(
+        "country",
+        meant.map(({ code }) => code.text),
+      );
 }

@@ -1,6 +1,7 @@
 import { readQuery } from "@noisefloor/domain/query-language/read-query.ts";
 import { expect, test } from "vitest";
-import { compileSearch } from "./compile.ts";
+import { SEEN } from "./address-set.ts";
+import { compileSearch } from "./compile-bitmaps.ts";
 import { resolveQuery } from "./resolve-query.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
@@ -35,8 +36,8 @@ test("signs of LIKE in a path are ordinary", async () => {
 });
 
 test("what no address can match reads only which addresses were seen", async () => {
-  expect((await compile("metadata.os:linux port:22")).sets).toEqual([{ type: "seen" }]);
-  expect((await compile("bot:false")).sets).toEqual([{ type: "seen" }]);
+  expect((await compile("metadata.os:linux port:22")).sets).toEqual([SEEN]);
+  expect((await compile("bot:false")).sets).toEqual([SEEN]);
 });
 
 test.each([

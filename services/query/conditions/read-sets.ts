@@ -1,29 +1,34 @@
+import type { Bind } from "./bound-values.ts";
 import type { SetSource } from "./set-sql.ts";
-import type { Bind } from "./text-sql.ts";
 
 /**
  * The server takes 128 KiB of SQL. Of more sets, those of one source are read together, which makes the SQL shorter.
  */
 const MAX_SETS_READ_ALONE = 32;
 /** The server plans more joins slower than it copies the bitmaps into a map. */
-const MAX_SETS_JOINED = 12;
+export const MAX_SETS_JOINED = 12;
 
 type NumberedSource = SetSource & { readonly number: number };
+
+/** For which sets a search needs those seen since a time (SQL), too. */
+type Recent = { readonly since: string; readonly recent: ReadonlySet<number> };
 
 /**
  * SQL: a SELECT of one row with a bitmap for each set, in the columns `set0`, `set1` and so on. Few bitmaps are joined,
  * which copies none of them.
+ * @param recent of at most {@link MAX_SETS_JOINED} sets: those that `recent0` and so on are about.
  */
-export function readBitmapsSql(sources: readonly SetSource[], bind: Bind): string {
+export function readBitmapsSql(sources: readonly SetSource[], bind: Bind, recent?: Recent): string {
   if (sources.length > MAX_SETS_JOINED) {
     const columns = sources.map((_, number) => `sets[${number}] AS set${number}`).join(", ");
     return `SELECT ${columns} FROM (
       SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${readSetsSql(sources, bind)}))`;
   }
-  const read = sources.map(
-    (source, number) => `(SELECT ${BITMAP} AS set${number} ${fromSql(source)}) AS read${number}`,
-  );
-  return `SELECT ${sources.map((_, number) => `set${number}`).join(", ")} FROM ${read.join(", ")}`;
+  const read = sources.map((source, number) => {
+    const isRecent = recent?.recent.has(number) ? [`${recentSql(recent.since)} AS recent${number}`] : [];
+    return `(SELECT ${[`${BITMAP} AS set${number}`, ...isRecent].join(", ")} ${fromSql(source)}) AS read${number}`;
+  });
+  return `SELECT * FROM ${read.join(", ")}`;
 }
 
 /**
@@ -42,6 +47,7 @@ export function readSetsSql(sources: readonly SetSource[], bind: Bind): string {
 }
 
 const BITMAP = "groupBitmapState(toUInt32(source_ip))";
+const recentSql = (since: string) => `groupBitmapStateIf(toUInt32(source_ip), last_seen >= ${since})`;
 
 const distinctValues = (source: string) => `SELECT DISTINCT value FROM (${source})`;
 

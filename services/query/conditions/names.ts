@@ -1,8 +1,9 @@
 import { comparable, type TextMatch, textMatcher } from "@noisefloor/domain/query-language/text-match.ts";
+import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
-import { and, NONE, not, or, type SetQuery, set } from "./address-set.ts";
+import { and, facetIn, NONE, not, or, type SetQuery, set } from "./address-set.ts";
 import { comparableActors } from "./comparable-names.ts";
 
 /** What conditions mean by names: the tags, and the lists of benign networks. */
@@ -12,7 +13,7 @@ export type Names = {
 };
 
 export function tagged(tags: readonly Pick<Tag, "id">[]): SetQuery {
-  return tags.length === 0 ? NONE : set({ type: "tagged", ids: tags.map(({ id }) => id).sort() });
+  return tags.length === 0 ? NONE : facetIn("tag", tags.map(({ id }) => id).sort());
 }
 
 const idsByIntention = new WeakMap<Names["tags"], ReadonlyMap<Intention, readonly string[]>>();
@@ -65,7 +66,8 @@ function classificationSets(wanted: Intention, names: Names): SetQuery {
   }
 }
 
-const ATTACKED = set({ type: "attacked" });
+/** The addresses that attacked. */
+export const ATTACKED = facetIn("tag", [ATTACK_TAG_ID]);
 
 /** The addresses of known benign actors whose names match. */
 export function actors(match: TextMatch | "any", { networks: { lists, hasActors } }: Names): SetQuery {

@@ -1,4 +1,5 @@
-import type { Bind } from "./text-sql.ts";
+/** Binds a value. @returns the SQL that stands for it. */
+export type Bind = (type: string, value: unknown) => string;
 
 /** The values of one SELECT, each bound once however many conditions have it. */
 export type BoundValues = { readonly bind: Bind; readonly params: Readonly<Record<string, unknown>> };

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { or, set } from "../search-sets/address-set.ts";
-import { bindValues } from "../search-sets/bound-values.ts";
-import { compileForBuckets } from "./bucket-conditions.ts";
+import { facetIn, or } from "../conditions/address-set.ts";
+import { bindValues } from "../conditions/bound-values.ts";
+import { compileForBuckets } from "../conditions/compile-buckets.ts";
 
 const compile = (paths: readonly string[]) => {
-  const alternatives = paths.map((path) => set({ type: "value", field: "path", match: { type: "in", texts: [path] } }));
+  const alternatives = paths.map((path) => facetIn("path", [path]));
   const { bind } = bindValues();
   return compileForBuckets(or(alternatives), { bind, scopes: 1, isOwnSensorsOnly: false });
 };

@@ -1,11 +1,9 @@
 import type { Pattern } from "@noisefloor/domain/query-language/query.ts";
-import type { SetMatch } from "./address-set.ts";
-
-/** Binds a value. @returns the SQL that stands for it. */
-export type Bind = (type: string, value: unknown) => string;
+import type { FacetMatch } from "./address-set.ts";
+import type { Bind } from "./bound-values.ts";
 
 /** SQL: whether a text, in lower case, is what a condition asks for. An empty text is no value. */
-export function textSql(text: string, match: SetMatch, bind: Bind): string {
+export function textSql(text: string, match: FacetMatch, bind: Bind): string {
   switch (match.type) {
     case "exists":
       return `${text} != ''`;
@@ -13,6 +11,11 @@ export function textSql(text: string, match: SetMatch, bind: Bind): string {
       const [only, second] = match.texts;
       if (only !== undefined && second === undefined) return `${text} = ${bind("String", only)}`;
       return `${text} IN ${bind("Array(String)", match.texts)}`;
+    }
+    case "between": {
+      const { from, before, ending } = match;
+      const isBetween = `${text} >= ${bind("String", from)} AND ${text} < ${bind("String", before)}`;
+      return ending === undefined ? isBetween : `${isBetween} AND endsWith(${text}, ${bind("String", ending)})`;
     }
     case "words":
       return `match(${text}, ${bind("String", wordsPattern(match.words))})`;

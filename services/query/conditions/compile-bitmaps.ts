@@ -1,0 +1,114 @@
+import { type AddressSet, keyOf, SEEN, type SetQuery, visitTree } from "./address-set.ts";
+import { type BoundValues, bindValues } from "./bound-values.ts";
+import { textMerger } from "./merge-texts.ts";
+import { anchorsOf } from "./reach.ts";
+import { MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";
+import { type SetContext, type SetSource, seenAgainSource, setSource, timeSql } from "./set-sql.ts";
+
+export type CompileOptions = Omit<SetContext, "bind"> & {
+  /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */
+  readonly reach: number | undefined;
+  /** Of a SELECT that has more than the search. */
+  readonly values?: BoundValues;
+};
+
+export type CompiledSearch = {
+  /**
+   * SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach.
+   * The array `narrower` has for each of the narrower searches how many addresses of `found` match it, too.
+   */
+  readonly sql: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The sets that are read, each once. */
+  readonly sets: readonly AddressSet[];
+};
+
+/**
+ * Compiles a search to SQL. Each set of addresses becomes one bitmap, and AND, OR and NOT are operations on bitmaps, so
+ * that no condition repeats the work of another. No subquery stands for a value: each shard answers from its own rows.
+ */
+export function compileSearch(
+  query: SetQuery,
+  { reach, values = bindValues(), ...options }: CompileOptions,
+  narrower: readonly SetQuery[] = [],
+): CompiledSearch {
+  const { bind, params } = values;
+  const context = { ...options, bind };
+  const numbers = new Map<AddressSet | string, number>();
+  const sets: AddressSet[] = [];
+  const sources: SetSource[] = [];
+  const addSource = (source: SetSource) => sources.push(source) - 1;
+  const addSet = (set: AddressSet) => {
+    sets.push(set);
+    return addSource(setSource(set, context));
+  };
+  // The same object is the same set: it may have thousands of texts.
+  const numberOf = (set: AddressSet) => {
+    const key = numbers.has(set) ? set : keyOf(set);
+    const number = numbers.get(key) ?? addSet(set);
+    numbers.set(key, number).set(set, number);
+    return number;
+  };
+  const toBitmap = bitmapCompiler((set) => `set${numberOf(set)}`);
+  const merge = textMerger();
+  const merged = merge(query);
+  const matching = toBitmap(merged);
+  const counts = narrower.map((part) => `bitmapAndCardinality(found, ${toBitmap(merge(part))})`);
+  const recent = new Set<number>();
+  const recentOf = (set: AddressSet) => {
+    const number = numberOf(set);
+    recent.add(number);
+    return `recent${number}`;
+  };
+  const inReach = (since: number): string | undefined => {
+    const anchors = anchorsOf(merged, since);
+    if (anchors?.length === 0) return undefined;
+    if (sources.length >= MAX_SETS_JOINED) return `set${numberOf({ ...SEEN, after: since })}`;
+    if (anchors === undefined) {
+      return numbers.has(keyOf(SEEN)) ? recentOf(SEEN) : `set${numberOf({ ...SEEN, after: since })}`;
+    }
+    const again = `set${addSource(seenAgainSource(anchors, since, context))}`;
+    return joinBitmaps("bitmapOr", [...anchors.map(recentOf), again]);
+  };
+  const reached = reach === undefined ? undefined : inReach(reach);
+  const bitmaps = readBitmapsSql(
+    sources,
+    bind,
+    reach === undefined ? undefined : { since: timeSql(reach, bind), recent },
+  );
+  const found = reached === undefined ? "matching" : `bitmapAnd(matching, ${reached})`;
+  const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}] AS narrower FROM (${bitmaps})`;
+  return { sql, params, sets };
+}
+
+/** A bitmap of addresses, or of all others that were seen. */
+type Bitmap = { readonly sql: string; readonly isComplement: boolean };
+
+/** @param nameOf the column with the bitmap of a set. */
+function bitmapCompiler(nameOf: (set: AddressSet) => string): (query: SetQuery) => string {
+  const without = (all: string, ...bitmaps: readonly string[]) =>
+    bitmaps.length === 0 ? all : `bitmapAndnot(${all}, ${joinBitmaps("bitmapOr", bitmaps)})`;
+  const toSql = ({ sql, isComplement }: Bitmap) => (isComplement ? without(nameOf(SEEN), sql) : sql);
+  const bitmap = (sql: string): Bitmap => ({ sql, isComplement: false });
+  const visit = visitTree<Bitmap>({
+    constant: (value) => bitmap(value ? nameOf(SEEN) : without(nameOf(SEEN), nameOf(SEEN))),
+    set: (set) => bitmap(nameOf(set)),
+    not: (of) => ({ ...of, isComplement: !of.isComplement }),
+    or: (of) => bitmap(joinBitmaps("bitmapOr", of.map(toSql))),
+    and(of) {
+      const [all, excluded] = [false, true].map((isExcluded) =>
+        of.flatMap(({ sql, isComplement }) => (isComplement === isExcluded ? [sql] : [])),
+      );
+      return bitmap(without(all?.length ? joinBitmaps("bitmapAnd", all) : nameOf(SEEN), ...(excluded ?? [])));
+    },
+  });
+  return (query) => toSql(visit(query));
+}
+
+/** In halves: the server's parser takes only some hundred parentheses in each other. */
+function joinBitmaps(operation: string, bitmaps: readonly string[]): string {
+  const [only = "", second] = bitmaps;
+  if (second === undefined) return only;
+  const half = bitmaps.length >> 1;
+  return `${operation}(${joinBitmaps(operation, bitmaps.slice(0, half))}, ${joinBitmaps(operation, bitmaps.slice(half))})`;
+}

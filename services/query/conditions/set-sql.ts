@@ -1,0 +1,147 @@
+import {
+  ADDRESS_FACETS,
+  NETWORK_GENERATIONS,
+  NETWORK_RANGES,
+  OBSERVATIONS,
+} from "@noisefloor/clickhouse/client/table-names.ts";
+import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
+import { inScopes } from "../scope-sql.ts";
+import { type AddressSet, type FacetSet, SEEN } from "./address-set.ts";
+import type { Bind } from "./bound-values.ts";
+import { textSql } from "./text-sql.ts";
+
+export type SetContext = {
+  readonly bind: Bind;
+  /** How many scopes are searched. */
+  readonly scopes: number;
+  /** Whether the caller may know only the sensors of its workspace. */
+  readonly isOwnSensorsOnly: boolean;
+};
+
+export const timeSql = (ms: number, bind: Bind) => `fromUnixTimestamp64Milli(${bind("Int64", ms)}, 'UTC')`;
+const FROM = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
+
+/** How the server finds the addresses of a set: several sets of one source can be read together. */
+export type SetSource = {
+  /** SQL: a SELECT with the column `source_ip`, in which an address may be repeated. It binds nothing. */
+  readonly source: string;
+  /** SQL: which of its rows have the addresses of the set. */
+  readonly condition: () => string;
+  /**
+   * What the condition looks at: a `range` of a key has the rows; each of the `rows`; or the column `value` alone, by a
+   * condition that takes long, so that each distinct value is compared once.
+   */
+  readonly reading: "range" | "rows" | "values";
+  /** With the reading `values`: the words that stand in the value. */
+  readonly words?: readonly string[];
+};
+
+/** The facet that has the values of a field, and SQL for a value of the field by the facet's. */
+export function facetOf(field: FacetSet["field"]): {
+  readonly facet: FacetField;
+  readonly value: (of: string) => string;
+} {
+  return field === "organization"
+    ? { facet: "network", value: (network) => `lowerUTF8(substring(${network}, 12))` }
+    : { facet: field, value: (value) => value };
+}
+
+/**
+ * Where it can, a set is a range of a key whose addresses are in order: a bitmap of ordered numbers is made many times
+ * faster than another.
+ */
+export function setSource(set: AddressSet, context: SetContext): SetSource {
+  const { bind, scopes } = context;
+  const observed = (columns: string, table: string, ...conditions: readonly string[]) =>
+    `SELECT source_ip, ${columns} FROM ${table}
+      WHERE ${[inScopes(scopes), `observed_at >= ${FROM}`, ...conditions].join(" AND ")}`;
+  const of = (source: string, condition: string, reading: SetSource["reading"] = "rows"): SetSource => ({
+    source,
+    condition: () => condition,
+    reading,
+  });
+  switch (set.type) {
+    case "facet":
+      return facetSource(set, context);
+    case "address": {
+      const address = (number: number) => `toIPv4(${bind("UInt32", number)})`;
+      const { source } = facetSource(SEEN, context);
+      return of(source, `source_ip BETWEEN ${address(set.first)} AND ${address(set.last)}`, "range");
+    }
+    case "listed": {
+      const { source } = facetSource(SEEN, context);
+      return of(
+        listedSql(set.kind, source),
+        set.lists === "any" ? "1" : `list_id IN ${bind("Array(String)", set.lists)}`,
+      );
+    }
+    case "observed-before":
+      return of(observed("observed_at", OBSERVATIONS), `observed_at < ${timeSql(set.before, bind)}`);
+    case "counted": {
+      const later = set.since === undefined ? [] : [`observed_at >= ${timeSql(set.since, bind)}`];
+      // FINAL: an observation that arrived twice counts once. It has one day.
+      const rows = set.of === "days" ? OBSERVATIONS : `${OBSERVATIONS} FINAL`;
+      const source = `${observed(`${COUNTED[set.of]} AS counted`, rows, ...later)}
+        GROUP BY source_ip SETTINGS do_not_merge_across_partitions_select_final = 1`;
+      return of(source, `counted BETWEEN ${bind("UInt64", set.first)} AND ${bind("UInt64", set.last)}`);
+    }
+  }
+}
+
+function facetSource({ field, match, after }: FacetSet, { bind, scopes, isOwnSensorsOnly }: SetContext): SetSource {
+  const { facet, value } = facetOf(field);
+  const isVisible = facet === "sensor" && isOwnSensorsOnly ? ["dataset = 'personal'"] : [];
+  const source = `SELECT source_ip, last_seen, ${value("facet.value")} AS value FROM ${ADDRESS_FACETS} AS facet
+    WHERE ${[inScopes(scopes), `field = '${facet}'`, ...isVisible, `last_seen >= ${FROM}`].join(" AND ")}`;
+  const isRange = field !== "organization" && match.type !== "words" && match.type !== "matches";
+  return {
+    source,
+    condition() {
+      // Values are not empty, but for a part of one.
+      const isMatch = match.type === "exists" && isRange ? [] : [textSql("value", match, bind)];
+      const isAfter = after === undefined ? [] : [`last_seen >= ${timeSql(after, bind)}`];
+      return [...isMatch, ...isAfter].join(" AND ") || "1";
+    },
+    ...(match.type === "words" ? { reading: "values", words: match.words } : { reading: isRange ? "range" : "rows" }),
+  };
+}
+
+/**
+ * How the server finds who was seen since a time, of those that were seen before it with some sets: so few that the
+ * key finds them, or else in about the time in which all are read.
+ */
+export function seenAgainSource(of: readonly FacetSet[], since: number, context: SetContext): SetSource {
+  const earlier = of.map((set) => {
+    const { source, condition } = facetSource(set, context);
+    return `SELECT source_ip FROM (${source}) WHERE ${condition()} AND last_seen < ${timeSql(since, context.bind)}`;
+  });
+  const seen = facetSource({ ...SEEN, after: since }, context);
+  const source = `SELECT source_ip FROM (${seen.source}) WHERE ${seen.condition()} AND source_ip IN (${earlier.join(" UNION ALL ")})
+    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_LOOKUPS}`;
+  return { source, condition: () => "1", reading: "range" };
+}
+
+/** To look more addresses up in the key takes the server longer than to read it. */
+const MAX_LOOKUPS = 10_000;
+
+/** SQL: what a set counts. */
+const COUNTED = {
+  observations: "count()",
+  sensors: "uniqExact(sensor_id)",
+  days: "uniqExact(toDate(observed_at, 'UTC'))",
+} as const;
+
+/**
+ * SQL: the seen addresses that are in the networks of a kind, with their lists. The ranges of a kind are disjoint: the
+ * last one that begins before an address is the only one that may have it.
+ */
+function listedSql(kind: NetworkKind, seen: string): string {
+  return `SELECT toUInt32(address.source_ip) AS source_ip, listed.list_id AS list_id
+    FROM (SELECT 1 AS one, toUInt32(source_ip) AS source_ip FROM (${seen})) AS address
+    ASOF JOIN (
+      SELECT 1 AS one, first, last, list_id FROM ${NETWORK_RANGES}
+      WHERE kind = '${kind}' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = '${kind}')
+    ) AS listed ON listed.one = address.one AND address.source_ip >= listed.first
+    WHERE address.source_ip <= listed.last`;
+}
