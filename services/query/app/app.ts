@@ -32,7 +32,9 @@ import { registerPages } from "../pages/route.ts";
 import { getPlans, registerPlans } from "../plans/route.ts";
 import { lookupCounting } from "../rate-limit/count-lookups.ts";
 import type { LookupLimit } from "../rate-limit/limit.ts";
-import { SEARCH_OPERATIONS } from "../search/operations.ts";
+import { countSearch, searchIps } from "../search/operations.ts";
+import { search, searchMetadata } from "../search/pages/operations.ts";
+import { registerSearchPages } from "../search/pages/route.ts";
 import { registerSearch } from "../search/route.ts";
 import { earlierSearchStats, registerSearchStats, searchStats } from "../search/stats.ts";
 import { registerValidateQuery, validateQuery } from "../search/validate.ts";
@@ -86,7 +88,10 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTimeline,
   ...ADDRESS_OBSERVATION_OPERATIONS,
   getNetwork,
-  ...SEARCH_OPERATIONS,
+  search,
+  searchMetadata,
+  countSearch,
+  searchIps,
   searchStats,
   searchValues,
   ...TIMESERIES_OPERATIONS,
@@ -135,6 +140,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
   const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
   registerSearch(app, searchDeps);
+  registerSearchPages(app, searchDeps);
   registerSearchStats(app, searchDeps);
   registerSearchValues(app, searchDeps);
   registerTimeseries(app, searchDeps);

@@ -1,3 +1,4 @@
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { readQuery } from "@noisefloor/domain/query-language/read-query.ts";
 import { expect, test } from "vitest";
 import { SEEN } from "./address-set.ts";
@@ -13,7 +14,11 @@ const names = {
 async function compile(text: string) {
   const read = readQuery(text, NOW);
   if (!("query" in read)) throw new Error(JSON.stringify(read.errors));
-  return compileSearch(await resolveQuery(read.query, names), { scopes: 1, isOwnSensorsOnly: false, reach: undefined });
+  return compileSearch(await resolveQuery(read.query, names), {
+    scopes: [GLOBAL_SCOPE],
+    from: 0,
+    isOwnSensorsOnly: false,
+  });
 }
 
 test("no text of a query is in the SQL", async () => {
@@ -32,7 +37,8 @@ test("a condition that is repeated is read once, and so are the alternatives of 
 });
 
 test("signs of LIKE in a path are ordinary", async () => {
-  expect(Object.values((await compile("path:/100%_a\\\\b*")).params)).toEqual(["/100\\%\\_a\\\\b%"]);
+  const { params } = await compile("path:/100%_a\\\\b*");
+  expect(Object.values(params)).toContain("/100\\%\\_a\\\\b%");
 });
 
 test("what no address can match reads only which addresses were seen", async () => {
@@ -59,5 +65,5 @@ test("the words of hundreds of conditions are one expression for the store", asy
   const { sql, params } = await compile(Array.from({ length: 500 }, (_, index) => `word${index}`).join(" OR "));
   expect(sql).not.toContain("match(");
   expect(sql.match(/extractAll/g)).toHaveLength(1);
-  expect(Object.keys(params)).toHaveLength(1);
+  expect(Object.keys(params)).toHaveLength(3);
 });

@@ -1,13 +1,20 @@
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { z } from "zod";
+import { scopesParam } from "../scope-sql.ts";
 import { type AddressSet, keyOf, SEEN, type SetQuery, visitTree } from "./address-set.ts";
 import { type BoundValues, bindValues } from "./bound-values.ts";
 import { textMerger } from "./merge-texts.ts";
 import { anchorsOf } from "./reach.ts";
 import { MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";
-import { type SetContext, type SetSource, seenAgainSource, setSource, timeSql } from "./set-sql.ts";
+import { type SetSource, seenAgainSource, setSource, timeSql } from "./set-sql.ts";
 
-export type CompileOptions = Omit<SetContext, "bind"> & {
+type CompileOptions = {
+  readonly scopes: readonly Scope[];
+  /** Milliseconds since 1970 UTC: what was observed since then counts. */
+  readonly from: number;
+  readonly isOwnSensorsOnly: boolean;
   /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */
-  readonly reach: number | undefined;
+  readonly reach?: number | undefined;
   /** Of a SELECT that has more than the search. */
   readonly values?: BoundValues;
 };
@@ -18,10 +25,16 @@ export type CompiledSearch = {
    * The array `narrower` has for each of the narrower searches how many addresses of `found` match it, too.
    */
   readonly sql: string;
-  readonly params: Readonly<Record<string, unknown>>;
+  /** As {@link searchParams}. */
+  readonly params: { readonly scopes: Scope[]; readonly from: number; readonly [name: string]: unknown };
+  /** How many scopes are searched. */
+  readonly scopes: number;
   /** The sets that are read, each once. */
   readonly sets: readonly AddressSet[];
 };
+
+/** What a search binds, `from` in milliseconds since 1970 UTC. */
+export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
 
 /**
  * Compiles a search to SQL. Each set of addresses becomes one bitmap, and AND, OR and NOT are operations on bitmaps, so
@@ -29,11 +42,11 @@ export type CompiledSearch = {
  */
 export function compileSearch(
   query: SetQuery,
-  { reach, values = bindValues(), ...options }: CompileOptions,
+  { scopes, from, reach, values = bindValues(), isOwnSensorsOnly }: CompileOptions,
   narrower: readonly SetQuery[] = [],
 ): CompiledSearch {
   const { bind, params } = values;
-  const context = { ...options, bind };
+  const context = { bind, scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
   const numbers = new Map<AddressSet | string, number>();
   const sets: AddressSet[] = [];
   const sources: SetSource[] = [];
@@ -78,7 +91,7 @@ export function compileSearch(
   );
   const found = reached === undefined ? "matching" : `bitmapAnd(matching, ${reached})`;
   const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}] AS narrower FROM (${bitmaps})`;
-  return { sql, params, sets };
+  return { sql, params: { ...params, scopes: [...scopes], from }, scopes: context.scopes, sets };
 }
 
 /** A bitmap of addresses, or of all others that were seen. */

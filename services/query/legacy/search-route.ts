@@ -5,10 +5,12 @@ import { streamContexts } from "../address/read-contexts.ts";
 import { bulkCost } from "../costs.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { QUERY, SEARCH_DAYS } from "../search/asked.ts";
-import { ADJUSTED, SCROLL, SIZE, wrongQuery } from "../search/operations.ts";
-import { readPage } from "../search/read-page.ts";
-import { describeAsked, type SearchDeps } from "../search/route.ts";
+import { describeSearch } from "../search/adjusted-query.ts";
+import { ADJUSTED, wrongQuery } from "../search/operations.ts";
+import { SCROLL, SIZE } from "../search/pages/operations.ts";
+import { readPage } from "../search/pages/read-page.ts";
+import type { PageDeps } from "../search/pages/route.ts";
+import { QUERY, SEARCH_DAYS } from "../search/parameters.ts";
 import { count, NOT_ENTITLED } from "../wire.ts";
 import { onlySeen } from "./context-route.ts";
 import { EXAMPLE_SEEN, seenSchema } from "./context-schema.ts";
@@ -59,11 +61,11 @@ export const legacySearch = defineOperation({
   },
 });
 
-export function registerLegacySearch(app: FastifyInstance, deps: SearchDeps): void {
+export function registerLegacySearch(app: FastifyInstance, deps: PageDeps): void {
   registerOperation(app, legacySearch, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
-    const { asked, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, signal);
-    const { caller, scopes } = asked;
+    const { search, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, signal);
+    const { caller, scopes } = search;
     const data = await deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
       app.admission.run(request, bulkCost(ips.length, false), signal, () =>
         toJsonArray(onlySeen(streamContexts(ips, scopes, true, deps, signal), deps.catalogue)),
@@ -74,7 +76,7 @@ export function registerLegacySearch(app: FastifyInstance, deps: SearchDeps): vo
       count,
       data,
       message: "ok" as const,
-      ...describeAsked(asked, isLess, reply),
+      ...describeSearch(search, isLess, reply),
       ...(scroll === "" ? {} : { scroll }),
     };
   });

@@ -21,7 +21,7 @@ export type MeantQuery = {
 /** How many addresses each of some sets has. */
 type CountEach = (sets: readonly SetQuery[]) => Promise<readonly number[]>;
 
-/** Reads a query by the names that there are. @param countEach asked only about words behind a value without quotes. */
+/** Reads a query by the names that there are. @param countEach called only about words after a value without quotes. */
 export async function readMeantQuery(
   text: string,
   { now, names, countEach }: { readonly now: number; readonly names: Names; readonly countEach: CountEach },
@@ -78,23 +78,23 @@ const keyOf = (type: "equals" | "words", field: string, text: string) => `${type
 
 /** The keys of those names that an address has. */
 async function readStored(unquoted: readonly UnquotedName[], names: Names, countEach: CountEach): Promise<Set<string>> {
-  const asked = new Map<string, SetQuery>();
-  const ask = async (type: "equals" | "words", field: UnquotedName["field"], text: string) => {
+  const sets = new Map<string, SetQuery>();
+  const addSet = async (type: "equals" | "words", field: UnquotedName["field"], text: string) => {
     if (field === "tag") return;
     const words = wordsOf(text);
     const condition =
       type === "words" && words.length > 0
         ? ({ type, field, words } as const)
         : ({ type: "equals", field, text: text.toLowerCase() } as const);
-    asked.set(keyOf(type, field, text), await resolveQuery(condition, names));
+    sets.set(keyOf(type, field, text), await resolveQuery(condition, names));
   };
   for (const { field, first, longer } of unquoted
     .filter(({ field }) => STORED.has(field))
     .slice(0, MAX_STORED_VALUES)) {
-    await ask("equals", field, first);
-    for (const { text } of longer) await ask("words", field, text);
+    await addSet("equals", field, first);
+    for (const { text } of longer) await addSet("words", field, text);
   }
-  const keys = [...asked.keys()];
-  const counts = keys.length === 0 ? [] : await countEach([...asked.values()]);
+  const keys = [...sets.keys()];
+  const counts = keys.length === 0 ? [] : await countEach([...sets.values()]);
   return new Set(keys.filter((_, index) => (counts[index] ?? 0) > 0));
 }

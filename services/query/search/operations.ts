@@ -1,42 +1,10 @@
-import { CSV_HEADER } from "@noisefloor/domain/feeds/listed-address.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
-import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
-import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../address/schema.ts";
-import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
+import { requestMetadataSchema } from "../address/schema.ts";
+import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { count, ip, NOT_ENTITLED } from "../wire.ts";
-import { ADJUSTED_QUERY_HEADER, QUERY, SEARCH_DAYS } from "./asked.ts";
-import { EXCLUDE, partialScannerSchema } from "./exclude.ts";
-
-export const SIZE = wholeNumber({
-  name: "size",
-  alsoCalled: otherLengths("size"),
-  description: "How many addresses a page has, but for the last one.",
-  min: 1,
-  max: 10_000,
-  fallback: 10_000,
-});
-export const SCROLL = text({
-  name: "scroll",
-  description:
-    "The token of the page before, with the same `query`, `days`, `quick` and `workspace_labels`; `size` and `exclude` may differ. It holds for 24 hours.",
-  example: "eyJuZXh0Ijo3Njg",
-});
-export const QUICK = boolean({
-  name: "quick",
-  description: "Whether rows have the short form: found or not, classification and trust level.",
-  alsoTrue: ["True"],
-  alsoFalse: ["False"],
-});
-
-export const FORMAT = choice({
-  name: "format",
-  description:
-    "As CSV a page has the columns of a list, whatever `quick` and `exclude` say, and no page follows it: it takes no `scroll`.",
-  values: ["json", "csv"],
-  fallback: "json",
-});
+import { QUERY, SEARCH_DAYS } from "./parameters.ts";
 
 export const wrongQuery = {
   description: "The query is wrong, with every error and its place in UTF-16 units from 0, or a parameter is invalid.",
@@ -64,7 +32,7 @@ export const adjustedQuery = z
     "What ran, where it is not what was sent: names without quotes, or a plan that does not reach as far; else empty.",
   );
 export const ADJUSTED = "The caller's plan does not reach as far as the query: `adjusted_query` says what ran.";
-const SEARCHED =
+export const SEARCHED =
   "Addresses by what is stored of them, or with `days` by their latest observations. Any value of `workspace_labels` needs the entitlement.";
 
 export const SEARCH = { method: "GET", group: "Search", pathParameters: {} } as const;
@@ -88,84 +56,6 @@ export const countSearch = defineOperation({
     400: wrongQuery,
     403: NOT_ENTITLED,
   },
-});
-
-const pageMetadata = requestMetadataSchema
-  .extend({
-    message: z.literal(""),
-    query: z.string().describe("As sent."),
-    adjusted_query: adjustedQuery,
-    count: count.describe("How many addresses match now, on all pages, exactly."),
-    scroll: z.string().describe("The token of the next page; empty on the last."),
-    complete: z.boolean().describe("Whether this is the last page."),
-  })
-  .meta({ id: "SearchMetadata" });
-/** A row of a page in its long form. */
-export const rowSchema = fullContextSchema
-  .extend({ internet_scanner_intelligence: partialScannerSchema })
-  .meta({ id: "SearchedAddress" });
-const pageSchema = z
-  .strictObject({
-    request_metadata: pageMetadata,
-    data: z.union([z.array(rowSchema), z.array(quickContextSchema)]),
-  })
-  .meta({ id: "SearchPage" });
-const EXAMPLE_PAGE = {
-  request_metadata: {
-    restricted_fields: [],
-    message: "",
-    query: "tags:mirai port:23",
-    adjusted_query: "",
-    count: 1,
-    scroll: "",
-    complete: true,
-  },
-  data: [EXAMPLE_CONTEXT],
-};
-const AS_CSV = {
-  otherMediaTypes: {
-    "text/csv": `${CSV_HEADER}192.175.48.6,2026-09-14T03:12:09Z,2026-11-20T17:01:34Z,malicious,mirai ssh-bruteforcer,AS64500,Example Hosting,VN\r\n`,
-  },
-  headers: {
-    ...LIMIT_HEADERS,
-    "Search-Count": "Only of CSV: how many addresses match, of which a page has the first.",
-  },
-  textHeaders: ADJUSTED_QUERY_HEADER,
-} as const;
-const PAGE = {
-  description: `${SEARCHED} In numeric order. An address that matches from the first page to the last is listed exactly once, whatever is stored meanwhile. Each listed address counts as a lookup; if fewer are left than the page has, it fails and counts none.`,
-  queryParameters: [QUERY, SIZE, SCROLL, FORMAT, QUICK, EXCLUDE, SEARCH_DAYS, WORKSPACE_LABELS],
-  success: {
-    status: 200,
-    description: "A page, possibly empty.",
-    schema: pageSchema,
-    example: EXAMPLE_PAGE,
-    ...AS_CSV,
-  },
-  errorResponses: {
-    206: { description: `${ADJUSTED} CSV has no place for it.`, schema: pageSchema, example: EXAMPLE_PAGE, ...AS_CSV },
-    400: wrongQuery,
-    403: NOT_ENTITLED,
-    429: TOO_MANY_LOOKUPS,
-  },
-} as const;
-
-/** `GET /v3/gnql`: the full contexts of the addresses that match. */
-export const search = defineOperation({
-  ...SEARCH,
-  ...PAGE,
-  id: "queryGNQL",
-  path: "/v3/gnql",
-  summary: "The addresses that match a query, with all that is known of each",
-});
-
-/** `GET /v3/gnql/metadata`: the same without `raw_data`. */
-export const searchMetadata = defineOperation({
-  ...SEARCH,
-  ...PAGE,
-  id: "queryMetadataGNQL",
-  path: "/v3/gnql/metadata",
-  summary: "The addresses that match a query, without `raw_data`",
 });
 
 const ipsSchema = z
@@ -203,5 +93,3 @@ export const searchIps = defineOperation({
     429: TOO_MANY_LOOKUPS,
   },
 });
-
-export const SEARCH_OPERATIONS = [search, searchMetadata, countSearch, searchIps] as const;

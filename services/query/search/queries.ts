@@ -1,18 +1,10 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
-import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { numberColumn } from "../activity/queries.ts";
 import { allRows } from "../all-rows.ts";
-import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
-import { inScopes, scopesParam } from "../scope-sql.ts";
-
-/** `from` in milliseconds since 1970 UTC; beside it what the search binds. */
-export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).catchall(z.unknown());
-
-type Searched = { readonly compiled: CompiledSearch; readonly scopes: Scope[]; readonly from: number };
-
-export const paramsOf = ({ compiled, scopes, from }: Searched) => ({ ...compiled.params, scopes, from });
+import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
+import { inScopes } from "../scope-sql.ts";
 
 /** The numbers of a search, and the first `limit` addresses from the number `first` on. Small bitmaps are unordered. */
 export const searchPage = ({ sql }: CompiledSearch) =>
@@ -38,8 +30,8 @@ export const searchCount = ({ sql }: CompiledSearch) =>
     row: z.object({ count: z.int(), matching: z.int() }),
   });
 
-/** All addresses of a search as numbers, in blocks: the last seen first, ties by address. @param scopes how many. */
-export const searchAll = ({ sql }: CompiledSearch, scopes: number) => {
+/** All addresses of a search as numbers, in blocks: the last seen first, ties by address. */
+export const searchAll = ({ sql, scopes }: CompiledSearch) => {
   // To look for a million addresses in the key would take longer than to read all.
   const rows = `SELECT ip, last FROM (
       SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_FACETS}

@@ -3,12 +3,11 @@ import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
-import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
+import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
 import { inScopes } from "../scope-sql.ts";
-import { searchParams } from "./queries.ts";
 
 /** How many addresses a search has, and how many of these match each of its narrower ones. */
-export const countNarrower = ({ sql }: CompiledSearch) =>
+export const countNarrower = ({ sql }: Pick<CompiledSearch, "sql">) =>
   defineQuery({
     name: "search-counts",
     sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching, narrower FROM (${sql})`,
@@ -17,9 +16,6 @@ export const countNarrower = ({ sql }: CompiledSearch) =>
     params: searchParams,
     row: z.object({ count: z.int(), matching: z.int(), narrower: z.array(z.int()) }),
   });
-
-/** The most that a list of statistics has. */
-export const MAX_ENTRIES = 10_000;
 
 /** There may be as many values as observations: above this, ClickHouse groups on disk. */
 const MAX_BYTES_IN_MEMORY = 256 * 1024 * 1024;
@@ -36,9 +32,8 @@ const COUNTED_PARTS = `arrayJoin(if(field = 'network',
 /**
  * The addresses of a search by their values: for each facet the `limit` values with the most addresses, ties by value.
  * An address counts under each value that it has.
- * @param scopes how many.
  */
-export function countByValue({ sql }: CompiledSearch, scopes: number, facets: readonly FacetField[]) {
+export function countByValue({ sql, scopes }: CompiledSearch, facets: readonly FacetField[]) {
   const counted = facets.includes("network") ? COUNTED_PARTS : "(toString(field), value)";
   // The keys of the table cannot say which rows are of these addresses.
   const rows = `SELECT counted.1 AS field, counted.2 AS value, uniqExact(source_ip) AS count FROM (

@@ -1,27 +1,21 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
-import { readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
+import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
+import type { Authenticate } from "../auth.ts";
+import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
 import { actors, classified } from "../conditions/names.ts";
-import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
+import { WORKSPACE_LABELS } from "../parameters.ts";
 import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
-import { type AskedSearch, QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
+import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
-import { paramsOf } from "./queries.ts";
-import { describeAsked, type SearchDeps } from "./route.ts";
-import { type CountedField, countByValue, countNarrower, MAX_ENTRIES } from "./stats-queries.ts";
-
-export const ENTRIES = wholeNumber({
-  name: "count",
-  alsoCalled: otherLengths("count"),
-  description: "How many entries each list has at most, those with the most addresses.",
-  min: 1,
-  max: MAX_ENTRIES,
-  fallback: 1_000,
-});
+import { ENTRIES, MAX_ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
+import { compile, readSearch, type Search, type SearchDeps, searchCost } from "./search.ts";
+import { type CountedField, countByValue, countNarrower } from "./stats-queries.ts";
 
 const nothing = z.array(z.never());
 const statsSchema = z
@@ -99,87 +93,72 @@ export const earlierSearchStats = defineOperation({
   path: "/v2/experimental/gnql/stats",
 });
 
-export function registerSearchStats(app: FastifyInstance, deps: SearchDeps): void {
+type Deps = SearchDeps & { readonly authenticate: Authenticate; readonly catalogue: Pick<TagCatalogue, "byId"> };
+
+export function registerSearchStats(app: FastifyInstance, deps: Deps): void {
   for (const operation of [searchStats, earlierSearchStats]) registerStats(app, operation, deps);
 }
 
 function registerStats(
   app: FastifyInstance,
   operation: typeof searchStats | typeof earlierSearchStats,
-  deps: SearchDeps,
+  deps: Deps,
 ): void {
   registerOperation(app, operation, async (request, reply, { signal }) => {
-    const asked = await readSearch(request, deps, signal);
+    const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
-    const found = await app.admission.run(request, 2 * searchCost(asked), signal, () =>
-      readStats(asked, limit, deps, signal),
+    const compiled = compile(search);
+    const { counted, classes, actorCounts, valuesOf } = await app.admission.run(
+      request,
+      2 * searchCost(compiled),
+      signal,
+      () => readStats(search, compiled, deps, signal),
     );
-    const { counted, countries, tags } = found;
-    const named = mostFirst(
-      countries.map(({ value, count }) => ({ name: countryName(value.toUpperCase()), count })),
+    const countries = mostFirst(
+      valuesOf("country").map(({ value, count }) => ({ name: countryName(value.toUpperCase()), count })),
       limit,
     ).map(({ name, count }) => ({ country: name, count }));
-    const known = tags.flatMap(({ value, count }) => {
+    const tags = valuesOf("tag").flatMap(({ value, count }) => {
       const tag = deps.catalogue.byId(value);
       return tag === undefined ? [] : [{ name: tag.name, id: tag.id, count }];
     });
     return {
-      ...describeAsked(asked, counted.matching > counted.count, reply),
+      ...describeSearch(search, counted.matching > counted.count, reply),
       count: counted.count,
       stats: {
-        classifications: found.classifications.map(({ name, count }) => ({ classification: name, count })),
+        classifications: mostFirst(classes, limit).map(({ name, count }) => ({ classification: name, count })),
         spoofable: counted.count === 0 ? [] : [{ spoofable: false, count: counted.count }],
-        organizations: found.organizations.map(({ value, count }) => ({ organization: value, count })),
-        actors: mostFirst(found.actors, limit).map(({ name, count }) => ({ actor: name, count })),
-        countries: named,
-        source_countries: named,
+        organizations: valuesOf("organization", limit).map(({ value, count }) => ({ organization: value, count })),
+        actors: mostFirst(actorCounts, limit).map(({ name, count }) => ({ actor: name, count })),
+        countries,
+        source_countries: countries,
         destination_countries: [],
-        tags: mostFirst(known, limit).map(({ name, id, count }) => ({ tag: name, id, count })),
+        tags: mostFirst(tags, limit).map(({ name, id, count }) => ({ tag: name, id, count })),
         operating_systems: [],
         categories: [],
-        asns: found.asns.map(({ value, count }) => ({ asn: value, count })),
+        asns: valuesOf("asn", limit).map(({ value, count }) => ({ asn: value, count })),
       },
     };
   });
 }
 
-const NO_STATS = {
-  counted: { count: 0, matching: 0 },
-  organizations: [],
-  countries: [],
-  asns: [],
-  tags: [],
-  classifications: [],
-  actors: [],
-};
-
-async function readStats(asked: AskedSearch, limit: number, { read }: SearchDeps, signal: AbortSignal) {
-  const { compiled, compileWith, names, scopes } = asked;
-  if (scopes.length === 0) return NO_STATS;
+async function readStats(search: Search, compiled: CompiledSearch, { read }: Deps, signal: AbortSignal) {
+  const { names } = search;
   const actorNames = [...new Set([...names.networks.lists.actor.values()].map(({ name }) => name))];
-  const narrower = compileWith([
+  const narrower = compile(search, [
     ...INTENTIONS.map((name) => classified(name, names)),
     ...actorNames.map((name) => actors({ type: "equals", text: name.toLowerCase() }, names)),
   ]);
   const counting = countNarrower(narrower);
   const [counted, values] = await Promise.all([
-    read(counting, { ...paramsOf(asked), ...narrower.params }, signal).then((rows) => onlyRow(counting, rows)),
-    read(
-      countByValue(compiled, scopes.length, ["network", "country", "tag"]),
-      { ...paramsOf(asked), limit: MAX_ENTRIES },
-      signal,
-    ),
+    read(counting, narrower.params, signal).then((rows) => onlyRow(counting, rows)),
+    read(countByValue(compiled, ["network", "country", "tag"]), { ...compiled.params, limit: MAX_ENTRIES }, signal),
   ]);
   const countOf = (index: number) => counted.narrower[index] ?? 0;
-  const valuesOf = (name: CountedField) => values.filter(({ field }) => field === name);
-  const classes = INTENTIONS.map((name, index) => ({ name, count: countOf(index) }));
   return {
     counted,
-    organizations: valuesOf("organization").slice(0, limit),
-    countries: valuesOf("country"),
-    asns: valuesOf("asn").slice(0, limit),
-    tags: valuesOf("tag"),
-    classifications: mostFirst(classes, limit),
-    actors: actorNames.map((name, index) => ({ name, count: countOf(INTENTIONS.length + index) })),
+    valuesOf: (name: CountedField, limit?: number) => values.filter(({ field }) => field === name).slice(0, limit),
+    classes: INTENTIONS.map((name, index) => ({ name, count: countOf(index) })),
+    actorCounts: actorNames.map((name, index) => ({ name, count: countOf(INTENTIONS.length + index) })),
   };
 }

@@ -5,11 +5,13 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import type { Authenticate } from "../auth.ts";
 import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
 import { texts } from "../wire.ts";
+import { adjustedQueryOf } from "./adjusted-query.ts";
 import { admitQuery } from "./admit-query.ts";
-import { type AskedDeps, adjustedQueryOf, readMeant } from "./asked.ts";
 import { warningsOf } from "./meant-query.ts";
+import { readMeant, type SearchDeps } from "./search.ts";
 
 const EXAMPLE_ERROR = {
   message: 'no field is called "clasification". Did you mean "classification"?',
@@ -63,7 +65,10 @@ export const validateQuery = defineOperation({
   errorResponses: { 400: errorResponse("The body is no such JSON.", NO_QUERY) },
 });
 
-export function registerValidateQuery(app: FastifyInstance, deps: AskedDeps): void {
+export function registerValidateQuery(
+  app: FastifyInstance,
+  deps: SearchDeps & { readonly authenticate: Authenticate },
+): void {
   registerOperation(
     app,
     validateQuery,

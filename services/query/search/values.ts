@@ -3,13 +3,14 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import type { Authenticate } from "../auth.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { count, counts, NOT_ENTITLED } from "../wire.ts";
-import { QUERY, readSearch, SEARCH_DAYS, searchCost } from "./asked.ts";
+import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
-import { paramsOf, searchCount } from "./queries.ts";
-import { describeAsked, type SearchDeps } from "./route.ts";
-import { ENTRIES } from "./stats.ts";
+import { ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
+import { searchCount } from "./queries.ts";
+import { compile, readSearch, type SearchDeps, searchCost } from "./search.ts";
 import { countByValue } from "./stats-queries.ts";
 
 const values = counts({ value: z.string() });
@@ -60,25 +61,26 @@ export const searchValues = defineOperation({
 });
 
 const FACETS = ["port", "path", "user_agent", "ja3", "ja4", "hassh"] as const;
-const NOTHING = { count: 0, matching: 0 };
 
-export function registerSearchValues(app: FastifyInstance, deps: SearchDeps): void {
+export function registerSearchValues(
+  app: FastifyInstance,
+  deps: SearchDeps & { readonly authenticate: Authenticate },
+): void {
   registerOperation(app, searchValues, async (request, reply, { signal }) => {
-    const asked = await readSearch(request, deps, signal);
+    const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
-    const { compiled, scopes } = asked;
+    const compiled = compile(search);
     const counting = searchCount(compiled);
-    const [counted, rows] = await app.admission.run(request, 2 * searchCost(asked), signal, async () => {
-      if (scopes.length === 0) return [NOTHING, []] as const;
-      return Promise.all([
-        deps.read(counting, paramsOf(asked), signal).then((found) => onlyRow(counting, found)),
-        deps.read(countByValue(compiled, scopes.length, FACETS), { ...paramsOf(asked), limit }, signal),
-      ]);
-    });
+    const [counted, rows] = await app.admission.run(request, 2 * searchCost(compiled), signal, () =>
+      Promise.all([
+        deps.read(counting, compiled.params, signal).then((read) => onlyRow(counting, read)),
+        deps.read(countByValue(compiled, FACETS), { ...compiled.params, limit }, signal),
+      ]),
+    );
     const listOf = (field: (typeof FACETS)[number]) =>
       rows.flatMap((row) => (row.field === field ? { value: row.value, count: row.count } : []));
     return {
-      ...describeAsked(asked, counted.matching > counted.count, reply),
+      ...describeSearch(search, counted.matching > counted.count, reply),
       count: counted.count,
       values: {
         ports: listOf("port").map(({ value, count: addresses }) => {

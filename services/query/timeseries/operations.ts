@@ -4,10 +4,11 @@ import { z } from "zod";
 import { EXAMPLE_SCANNER, scannerSchema } from "../address/schema.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { ADJUSTED_QUERY_HEADER, QUERY } from "../search/asked.ts";
+import { ADJUSTED_QUERY_HEADER } from "../search/adjusted-query.ts";
 import { SEARCH, wrongQuery } from "../search/operations.ts";
+import { QUERY } from "../search/parameters.ts";
 import { count, ip, NOT_ENTITLED, texts } from "../wire.ts";
-import { END, JSON_ALONE, START } from "./asked.ts";
+import { END, JSON_ALONE, START } from "./series.ts";
 
 export const INTERVAL = choice({
   name: "interval",

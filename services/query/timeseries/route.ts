@@ -7,27 +7,27 @@ import type { z } from "zod";
 import { toFullContext } from "../address/response.ts";
 import { toRecord } from "../address/store-lookup.ts";
 import { timeseriesCost } from "../costs.ts";
-import { adjustedQueryOf, setAdjustedQuery } from "../search/asked.ts";
-import type { SearchDeps } from "../search/route.ts";
-import { type AskedTimeseries, readTimeseries } from "./asked.ts";
+import { adjustedQueryOf, setAdjustedQuery } from "../search/adjusted-query.ts";
+import type { PageDeps } from "../search/pages/route.ts";
 import { INTERVAL, LIMIT, OFFSET, timeseries, timeseriesStats } from "./operations.ts";
 import { bucketDetails, countMatching, listMatching } from "./queries.ts";
+import { readSeries, type Series } from "./series.ts";
 
 const HOURS = { hour: 1, day: 24 } as const;
 
-export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void {
+export function registerTimeseries(app: FastifyInstance, deps: PageDeps): void {
   registerOperation(app, timeseriesStats, async (request, reply, { signal }) => {
-    const series = await readTimeseries(request, HOURS[readParameter(request.query, INTERVAL)], deps, signal);
-    const cost = timeseriesCost(series);
+    const series = await readSeries(request, HOURS[readParameter(request.query, INTERVAL)], deps, signal);
+    const cost = timeseriesCost({ days: series.days, conditions: series.compiled.conditions.columns.length });
     const rows = series.isEmpty
       ? []
       : await app.admission.run(request, cost, signal, () =>
-          deps.read(countMatching(series.search), series.params, signal),
+          deps.read(countMatching(series.compiled), series.params, signal),
         );
     const countOf = new Map(rows.map(({ bucket, count }) => [bucket, count]));
     const counts = series.buckets.map((_, bucket) => countOf.get(bucket) ?? 0);
-    setAdjustedQuery(reply, series.asked);
-    const adjusted = adjustedQueryOf(series.asked);
+    setAdjustedQuery(reply, series.search);
+    const adjusted = adjustedQueryOf(series.search);
     return {
       ...(adjusted === "" ? {} : { adjusted_query: adjusted }),
       count: counts.reduce((sum, one) => sum + one, 0),
@@ -39,17 +39,17 @@ export function registerTimeseries(app: FastifyInstance, deps: SearchDeps): void
 
   registerOperation(app, timeseries, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
-    const series = await readTimeseries(request, HOURS.hour, deps, signal);
+    const series = await readSeries(request, HOURS.hour, deps, signal);
     const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
-    const cost = timeseriesCost(series);
+    const cost = timeseriesCost({ days: series.days, conditions: series.compiled.conditions.columns.length });
     const pairs = series.isEmpty
       ? []
       : await app.admission.run(request, cost, signal, () =>
-          deps.read(listMatching(series.search), { ...series.params, ...page }, signal),
+          deps.read(listMatching(series.compiled), { ...series.params, ...page }, signal),
         );
     const lookups = new Set(pairs.map(({ ip }) => ip)).size;
-    const { caller } = series.asked;
-    setAdjustedQuery(reply, series.asked);
+    const { caller } = series.search;
+    setAdjustedQuery(reply, series.search);
     return deps.countLookups({ request, reply, caller, lookups, deadline }, () =>
       app.admission.run(request, cost, signal, () => listByHour(series, pairs, deps, signal, toJsonArray)),
     );
@@ -60,9 +60,9 @@ type Pair = { readonly bucket: number; readonly ip: number };
 
 /** Serialises the rows of an hour before those of the next are read: rows may be large. */
 async function listByHour(
-  series: AskedTimeseries,
+  series: Series,
   pairs: readonly Pair[],
-  deps: SearchDeps,
+  deps: PageDeps,
   signal: AbortSignal,
   toJsonArray: ToJsonArray,
 ) {
@@ -84,7 +84,7 @@ type Row = ReturnType<typeof toRow>;
 /** Bounds the memory of a query. */
 const PAIRS_PER_QUERY = 200;
 
-async function* readRows(series: AskedTimeseries, pairs: readonly Pair[], deps: SearchDeps, signal: AbortSignal) {
+async function* readRows(series: Series, pairs: readonly Pair[], deps: PageDeps, signal: AbortSignal) {
   for (let start = 0; start < pairs.length; start += PAIRS_PER_QUERY) {
     const part = pairs.slice(start, start + PAIRS_PER_QUERY);
     const first = series.buckets[part[0]?.bucket ?? 0];
@@ -112,7 +112,7 @@ async function* readRows(series: AskedTimeseries, pairs: readonly Pair[], deps: 
   }
 }
 
-function toRow({ ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>, deps: SearchDeps) {
+function toRow({ ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>, deps: PageDeps) {
   const context = { ...toRecord(ip, { ip, latest, tag_ids }, deps), details: { ...details, ip } };
   const { internet_scanner_intelligence: scanner } = toFullContext(ip, context, deps.catalogue);
   return { ip, internet_scanner_intelligence: { ...scanner, tags: scanner.tags.map(({ name }) => name) } };

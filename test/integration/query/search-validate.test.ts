@@ -1,11 +1,12 @@
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
-import { readInTurn } from "@noisefloor/query/search/admit-query.ts";
 import { bindValues } from "@noisefloor/query/conditions/bound-values.ts";
 import { compileSearch } from "@noisefloor/query/conditions/compile-bitmaps.ts";
-import { resolveQuery } from "@noisefloor/query/conditions/resolve-query.ts";
 import { compileForBuckets } from "@noisefloor/query/conditions/compile-buckets.ts";
+import { resolveQuery } from "@noisefloor/query/conditions/resolve-query.ts";
+import { readInTurn } from "@noisefloor/query/search/admit-query.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
 import { longestTurn } from "../../support/longest-turn.ts";
@@ -179,7 +180,7 @@ test.each([
     if (!("query" in read)) return;
     const resolved = await resolveQuery(read.query, { ...LARGE });
     await yieldToEventLoop();
-    compileSearch(resolved, { scopes: 1, isOwnSensorsOnly: false, reach: undefined });
+    compileSearch(resolved, { scopes: [GLOBAL_SCOPE], from: 0, isOwnSensorsOnly: false });
     await yieldToEventLoop();
     compileForBuckets(resolved, { scopes: 1, isOwnSensorsOnly: false, bind: bindValues().bind });
   };

@@ -19,7 +19,7 @@ import type { getFeedHistory } from "@noisefloor/query/feeds/routes/history.ts";
 import type { createFeedToken, listFeedTokens } from "@noisefloor/query/feeds/routes/tokens.ts";
 import type { getNetwork } from "@noisefloor/query/network/operation.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
-import type { rowSchema, searchMetadata } from "@noisefloor/query/search/operations.ts";
+import type { rowSchema, searchMetadata } from "@noisefloor/query/search/pages/operations.ts";
 import type { searchStats } from "@noisefloor/query/search/stats.ts";
 import type { validateQuery } from "@noisefloor/query/search/validate.ts";
 import type { searchValues } from "@noisefloor/query/search/values.ts";

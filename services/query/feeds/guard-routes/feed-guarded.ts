@@ -6,7 +6,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { admitQuery } from "../../search/admit-query.ts";
-import { compileAsked, searchCost } from "../../search/asked.ts";
+import { compile, prepareSearch, searchCost } from "../../search/search.ts";
 import { count, ip } from "../../wire.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { DISABLED } from "../requests/prepared-state.ts";
@@ -67,10 +67,10 @@ export function registerFeedGuarded(app: FastifyInstance, deps: FeedRouteDeps): 
     if (!feed.isEnabled) throw new HttpError(410, DISABLED);
     const days = feed.days === 0 ? undefined : feed.days;
     const { query } = feed;
-    const asked = await admitQuery(request, query, signal, (asking) =>
-      compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, asking),
+    const search = await admitQuery(request, query, signal, (asking) =>
+      prepareSearch({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, asking),
     );
-    const guarded = await app.admission.run(request, searchCost(asked), signal, () =>
+    const guarded = await app.admission.run(request, searchCost(compile(search)), signal, () =>
       deps.feeds.readGuarded(feed, signal),
     );
     const addresses = guarded

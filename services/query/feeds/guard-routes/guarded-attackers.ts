@@ -76,14 +76,9 @@ export function registerGuardedAttackers(app: FastifyInstance, deps: FeedRouteDe
     const { workspaceId } = managerOf(request, deps.authenticate);
     return app.admission.run(request, STATS_COST, signal, async () => {
       const guard = deps.feeds.guardOf(workspaceId);
-      const compiled = compileSearch(ATTACKED, {
-        scopes: 1,
-        isOwnSensorsOnly: false,
-        reach: undefined,
-      });
       const from = retentionStart(deps.now(), deps.retentionDays());
-      const params = { ...compiled.params, scopes: [GLOBAL_SCOPE], from, limit: ALL };
-      const rows = await deps.read(feedAddresses(compiled), params, signal);
+      const compiled = compileSearch(ATTACKED, { scopes: [GLOBAL_SCOPE], from, isOwnSensorsOnly: false });
+      const rows = await deps.read(feedAddresses(compiled), { ...compiled.params, limit: ALL }, signal);
       const attackers = rows.flatMap((row) => Array.from(row.addresses.values));
       const found = attackers.flatMap((address) => {
         const reason = guard(address, false);

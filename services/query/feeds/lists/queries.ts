@@ -4,9 +4,8 @@ import { ADDRESS_NETWORKS, OBSERVATIONS } from "@noisefloor/clickhouse/client/ta
 import { z } from "zod";
 import { numberColumn } from "../../activity/queries.ts";
 import { allRows } from "../../all-rows.ts";
-import type { CompiledSearch } from "../../conditions/compile-bitmaps.ts";
+import { type CompiledSearch, searchParams } from "../../conditions/compile-bitmaps.ts";
 import { inScopes, scopesParam } from "../../scope-sql.ts";
-import { searchParams } from "../../search/queries.ts";
 
 /** How many addresses match, and all of them as numbers unless they are more than `limit`: one row a server. */
 export const feedAddresses = ({ sql }: CompiledSearch) =>

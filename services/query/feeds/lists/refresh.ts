@@ -4,7 +4,7 @@ import { NO_REVISION, type RefreshHead } from "@noisefloor/clickhouse/feeds/refr
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
-import type { AskedDeps } from "../../search/asked.ts";
+import type { SearchDeps } from "../../search/search.ts";
 import type { FindGuard } from "../guard/guard.ts";
 import { keepFallen } from "./fall.ts";
 import { type FeedLists, type FeedState, nextSecond } from "./lists.ts";
@@ -37,7 +37,7 @@ export async function refreshFeed(
     maxAgeMs,
     onGuarded,
     ...deps
-  }: Omit<AskedDeps, "authenticate"> & {
+  }: SearchDeps & {
     readonly client: ClickHouseClient;
     readonly lists: FeedLists;
     readonly maxAgeMs: number;

@@ -3,8 +3,7 @@ import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import { unadmitted } from "../../search/admit-query.ts";
-import { type AskedDeps, compileAsked } from "../../search/asked.ts";
-import { paramsOf } from "../../search/queries.ts";
+import { compile, prepareSearch, type SearchDeps } from "../../search/search.ts";
 import { readAttackers } from "../guard/attackers.ts";
 import type { FindGuard, GuardReason } from "../guard/guard.ts";
 import { feedAddresses, newestAddresses } from "./queries.ts";
@@ -37,14 +36,14 @@ const SPARE = 10_000;
 export async function searchFeed(
   feed: Feed,
   { caller, guard }: { readonly caller: AuthorizedCaller; readonly guard: FindGuard | undefined },
-  deps: Omit<AskedDeps, "authenticate">,
+  deps: SearchDeps,
   signal: AbortSignal,
 ): Promise<FoundAddresses> {
   const { query, limit } = feed;
   const days = feed.days === 0 ? undefined : feed.days;
-  const asked = await compileAsked({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, unadmitted(signal));
-  const { compiled } = asked;
-  const params = paramsOf(asked);
+  const search = await prepareSearch({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, unadmitted(signal));
+  const compiled = compile(search);
+  const { params } = compiled;
   const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);
   const leaveOut = (found: Uint32Array, most?: number) => leaveOutGuarded(found, { guard, limit: most }, deps, signal);
   const count = rows.reduce((sum, row) => sum + row.count.reduce((all, one) => all + one, 0), 0);

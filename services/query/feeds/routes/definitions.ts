@@ -20,10 +20,11 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
+import { adjustedQueryOf } from "../../search/adjusted-query.ts";
 import { admitQuery } from "../../search/admit-query.ts";
-import { adjustedQueryOf, compileAsked } from "../../search/asked.ts";
 import { warningsOf } from "../../search/meant-query.ts";
 import { wrongQuery } from "../../search/operations.ts";
+import { prepareSearch } from "../../search/search.ts";
 import { storedText, texts } from "../../wire.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
@@ -190,8 +191,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       if (!body.success) throw wrongDefinition(body.error);
       const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
       const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, keep_fallen = false, enabled = true } = body.data;
-      const search = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
-      const asked = await admitQuery(request, query, signal, (asking) => compileAsked(search, deps, asking));
+      const parameters = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
+      const search = await admitQuery(request, query, signal, (asking) => prepareSearch(parameters, deps, asking));
       // Another process may have changed it a moment ago: so before every decision about a change.
       await cache.refresh();
       const known = feeds.find(workspaceId, name);
@@ -220,7 +221,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         ? await Promise.race([feeds.refresh(feed).catch(() => undefined), waited(app.deadlineMs / 2)])
         : await feeds.lists.current(feed.id);
       reply.code(known === undefined ? 201 : 200);
-      const [warnings, adjusted_query] = [await warningsOf(asked), adjustedQueryOf(asked)];
+      const [warnings, adjusted_query] = [await warningsOf(search), adjustedQueryOf(search)];
       return {
         ...toWireFeed(feed, state?.head),
         ...(warnings.length > 0 && { warnings }),

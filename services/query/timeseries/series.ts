@@ -4,19 +4,19 @@ import {
   floorToHour,
   HOUR_MS,
   MAX_DAYS,
-  retentionStart,
   tile,
   type Window,
 } from "@noisefloor/domain/time/window.ts";
 import { choice, type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
+import type { Authenticate } from "../auth.ts";
 import { bindValues } from "../conditions/bound-values.ts";
 import { candidatesOf } from "../conditions/candidates.ts";
 import { compileSearch } from "../conditions/compile-bitmaps.ts";
 import { compileForBuckets } from "../conditions/compile-buckets.ts";
 import { END_NAMES, START_NAMES } from "../parameters.ts";
-import { type AskedDeps, type AskedQuery, readAskedQuery, type SearchRequest } from "../search/asked.ts";
+import { readSearch, type Search, type SearchDeps, type SearchRequest } from "../search/search.ts";
 import type { BucketSearch } from "./queries.ts";
 
 const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));
@@ -54,53 +54,46 @@ export const END = timeParameter({
 export const JSON_ALONE = choice({ name: "format", description: "JSON alone.", values: ["json"], fallback: "json" });
 
 /** Times in milliseconds since 1970 UTC. */
-export type AskedTimeseries = {
-  readonly asked: AskedQuery;
+export type Series = {
+  readonly search: Search;
   readonly buckets: readonly Window[];
-  /** Nothing is stored that could match: the caller sees no scope, or the time is older than the plan or retention. */
+  /** Nothing is stored that could match: the time is older than the plan or the retention. */
   readonly isEmpty: boolean;
   /** How many days of observations are read. */
   readonly days: number;
-  /** How many conditions each of them is compared with. */
-  readonly conditions: number;
-  readonly search: BucketSearch;
-  readonly params: { readonly [Name in "from" | "end" | "start" | "width"]: number } & {
-    readonly scopes: AskedQuery["scopes"];
-  };
+  readonly compiled: BucketSearch;
+  readonly params: { readonly [Name in "from" | "end" | "start" | "width"]: number } & Pick<Search, "scopes">;
 };
 
 /** @throws HttpError 400 for a wrong query, and for a time that ends before it starts. */
-export async function readTimeseries(
+export async function readSeries(
   request: SearchRequest,
   widthHours: number,
-  deps: AskedDeps,
+  deps: SearchDeps & { readonly authenticate: Authenticate },
   signal: AbortSignal,
-): Promise<AskedTimeseries> {
+): Promise<Series> {
   readParameter(request.query, JSON_ALONE);
-  const asked = await readAskedQuery(request, deps, signal);
-  const { now, scopes, resolved, isOwnSensorsOnly, caller } = asked;
+  const search = await readSearch(request, undefined, deps, signal);
+  const { now, scopes, resolved, isOwnSensorsOnly, caller } = search;
   const reached = activityWindow(now, Math.min(MAX_DAYS, caller.limits.reach_days));
   const end = Math.min(ceilToHour(readParameter(request.query, END) ?? now), reached.end);
   const start = floorToHour(readParameter(request.query, START) ?? now - DAY_MS);
   if (start >= end) throw new HttpError(400, "Invalid parameter: start must be before end, and not in the future");
   const window = { start: Math.max(start, reached.start), end };
-  const from = Math.max(window.start, floorToHour(retentionStart(now, deps.retentionDays())));
-  const isEmpty = scopes.length === 0 || from >= end;
-  const context = { scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
+  const from = Math.max(window.start, floorToHour(search.from));
   const values = bindValues();
+  const context = { scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
   const conditions = compileForBuckets(resolved, { ...context, bind: values.bind });
   const wider = candidatesOf(resolved);
   const isNarrowed = !(wider.type === "constant" && wider.value);
-  const candidates = isNarrowed ? compileSearch(wider, { ...context, reach: undefined, values }) : undefined;
-  const width = (widthHours * HOUR_MS) / 1_000;
+  const candidates = isNarrowed ? compileSearch(wider, { scopes, from, isOwnSensorsOnly, values }) : undefined;
   return {
-    asked,
+    search,
     buckets: tile(window, widthHours),
-    isEmpty,
-    days: isEmpty ? 0 : (end - from) / DAY_MS,
-    conditions: conditions.columns.length,
-    search: { conditions, candidates, scopes: context.scopes },
-    params: { ...values.params, scopes, from, end, start: window.start / 1_000, width },
+    isEmpty: from >= end,
+    days: Math.max(0, end - from) / DAY_MS,
+    compiled: { conditions, candidates, scopes: context.scopes },
+    params: { ...values.params, scopes, from, end, start: window.start / 1_000, width: (widthHours * HOUR_MS) / 1_000 },
   };
 }
 

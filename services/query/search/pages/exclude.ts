@@ -1,6 +1,6 @@
 import type { Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
-import { contextTagSchema, metadataSchema, rawDataSchema, scannerSchema } from "../address/schema.ts";
+import { contextTagSchema, metadataSchema, rawDataSchema, scannerSchema } from "../../address/schema.ts";
 
 /** The names of an object's members, each with its parents' names before it; a list is named as its items are. */
 export function memberNames(schema: z.core.$ZodType, prefix = ""): string[] {

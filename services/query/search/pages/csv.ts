@@ -1,15 +1,15 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { CSV_HEADER, type ListedAddress, listStored, toCsvRow } from "@noisefloor/domain/feeds/listed-address.ts";
-import { type AddressContext, streamContexts } from "../address/read-contexts.ts";
-import type { LookupDeps } from "../address/store-lookup.ts";
-import type { AskedSearch } from "./asked.ts";
+import { type AddressContext, streamContexts } from "../../address/read-contexts.ts";
+import type { LookupDeps } from "../../address/store-lookup.ts";
+import type { Search } from "../search.ts";
 
 type CsvDeps = LookupDeps & { readonly catalogue: TagCatalogue };
 
 /** Some addresses as lines of CSV, the header first. */
 export async function* csvLines(
   ips: readonly string[],
-  { scopes }: AskedSearch,
+  { scopes }: Search,
   deps: CsvDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string> {

@@ -1,7 +1,7 @@
 import { findField } from "@noisefloor/domain/query-language/fields.ts";
 import { expect, test } from "vitest";
-import { fullContextSchema } from "../address/schema.ts";
-import { seenSchema } from "../legacy/context-schema.ts";
+import { fullContextSchema } from "../../address/schema.ts";
+import { seenSchema } from "../../legacy/context-schema.ts";
 import { memberNames } from "./exclude.ts";
 
 test.each([

@@ -11,15 +11,15 @@ const tokenSchema = z.strictObject({
     .max(2 ** 32 - 1),
   /** When the page was made, in milliseconds since 1970 UTC. */
   at: z.int(),
-  /** Of what was asked. */
+  /** Of the query and the parameters. */
   digest: z.string(),
 });
 
 const TOKEN_MS = DAY_MS;
 
 /** A digest of the query and parameters, so that a token continues its own list only. */
-export function digestOf(asked: object): string {
-  return createHash("sha256").update(JSON.stringify(asked)).digest("base64url").slice(0, 16);
+export function digestOf(parameters: object): string {
+  return createHash("sha256").update(JSON.stringify(parameters)).digest("base64url").slice(0, 16);
 }
 
 /** A token names a position, not a page: the list goes on after it whatever is stored meanwhile. */
