@@ -1,15 +1,5 @@
-import {
-  MEMBERS,
-  type Member,
-  type MembersOf,
-  type MemberType,
-  namesOf,
-  SOURCE,
-  SSH,
-  STORED_HTTP,
-  TLS,
-  VISIT,
-} from "@noisefloor/domain/observation/members.ts";
+import type { Member, MembersOf, MemberType } from "@noisefloor/domain/observation/member.ts";
+import { MEMBERS, namesOf, SOURCE, SSH, STORED_HTTP, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
 import { shapeOf } from "@noisefloor/domain/observation/schema.ts";
 import { z } from "zod";
 

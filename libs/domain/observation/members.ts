@@ -1,59 +1,8 @@
+import type { Members, MembersOf, MemberType, NamesOf } from "./member.ts";
+
 /** Transport protocols of an observation. */
 export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
-
-/**
- * What a member holds. Its schema, its column, how rows are written and read, and how the records of a session are
- * merged follow from it.
- */
-export type MemberType =
-  | "time"
-  | "source"
-  | "identifier"
-  | "dataset"
-  | "workspace"
-  | "transport"
-  | "port"
-  | "tags"
-  | "application"
-  | "logins"
-  | "count"
-  | "texts"
-  | "identifiers"
-  | "digests"
-  | "text"
-  | "lines"
-  | "body"
-  | "asn"
-  | "country"
-  | "latitude"
-  | "longitude"
-  | "flag"
-  | "object";
-
-export type Member = {
-  readonly type: MemberType;
-  /** Max characters, in Unicode code points; of each text where there are several. */
-  readonly maxLength?: number;
-  /** Max entries of a list. */
-  readonly maxItems?: number;
-  readonly doc?: string;
-  /** Over TCP it proves an attack: a scan gets none. */
-  readonly isAttack?: true;
-  /** Its names in tagging rules. */
-  readonly rules?: readonly string[];
-  /** Rules compare it URL-decoded. */
-  readonly isDecoded?: boolean;
-  /** Its names in field maps. */
-  readonly maps?: readonly string[];
-  /** The fields of the search language that it has, each with all that it may be called. */
-  readonly search?: Readonly<Record<string, MemberSearch>>;
-};
-
-/** How a field of the search language compares, and its names, the hosted service's first. */
-export type MemberSearch = { readonly kind: "words" | "value" | "number"; readonly names: string };
-
-export type Members = Readonly<Record<string, Member>>;
 
 /** Members of a request. */
 export const HTTP = {
@@ -62,7 +11,7 @@ export const HTTP = {
     maxLength: 32,
     rules: ["method"],
     maps: ["http_method"],
-    search: { method: { kind: "value", names: "raw_data.http.method" } },
+    search: [{ field: "method", kind: "value", names: "raw_data.http.method" }],
   },
   host: {
     type: "text",
@@ -70,7 +19,7 @@ export const HTTP = {
     rules: ["host"],
     isDecoded: true,
     maps: ["http_host"],
-    search: { host: { kind: "value", names: "raw_data.http.host" } },
+    search: [{ field: "host", kind: "value", names: "raw_data.http.host" }],
   },
   path: {
     type: "text",
@@ -78,7 +27,7 @@ export const HTTP = {
     rules: ["path"],
     isDecoded: true,
     maps: ["http_target"],
-    search: { path: { kind: "value", names: "raw_data.http.path path raw_data.web.paths" } },
+    search: [{ field: "path", kind: "value", names: "raw_data.http.path path raw_data.web.paths" }],
   },
   query: {
     type: "text",
@@ -93,15 +42,11 @@ export const HTTP = {
     rules: ["user_agent"],
     isDecoded: true,
     maps: ["http_user_agent"],
-    search: { user_agent: { kind: "words", names: "raw_data.http.useragent useragent raw_data.web.useragents" } },
+    search: [
+      { field: "user_agent", kind: "words", names: "raw_data.http.useragent useragent raw_data.web.useragents" },
+    ],
   },
-  referer: {
-    type: "text",
-    maxLength: 2_048,
-    rules: ["referer"],
-    isDecoded: true,
-    maps: ["http_referer"],
-  },
+  referer: { type: "text", maxLength: 2_048, rules: ["referer"], isDecoded: true, maps: ["http_referer"] },
   headers: {
     type: "texts",
     maxLength: 128,
@@ -145,14 +90,14 @@ export const TLS = {
     maxLength: 64,
     rules: ["ja3"],
     maps: ["ja3"],
-    search: { ja3: { kind: "value", names: "raw_data.ja3.fingerprint ja3" } },
+    search: [{ field: "ja3", kind: "value", names: "raw_data.ja3.fingerprint ja3" }],
   },
   ja4: {
     type: "text",
     maxLength: 64,
     rules: ["ja4"],
     maps: ["ja4"],
-    search: { ja4: { kind: "value", names: "raw_data.tls.ja4 ja4" } },
+    search: [{ field: "ja4", kind: "value", names: "raw_data.tls.ja4 ja4" }],
   },
 } as const satisfies Members;
 
@@ -163,7 +108,7 @@ export const SSH = {
     maxLength: 64,
     rules: ["hassh"],
     maps: ["hassh"],
-    search: { hassh: { kind: "value", names: "raw_data.hassh.fingerprint hassh" } },
+    search: [{ field: "hassh", kind: "value", names: "raw_data.hassh.fingerprint hassh" }],
   },
   banner: { type: "text", maxLength: 512, rules: ["ssh_banner"], maps: ["ssh_banner"] },
 } as const satisfies Members;
@@ -177,7 +122,7 @@ export const VISIT = {
     doc: "The sensor that saw it. Required, unless the sensor key is for one sensor: the default is then that one.",
     rules: ["sensor"],
     maps: ["sensor_id"],
-    search: { sensor: { kind: "value", names: "sensor" } },
+    search: [{ field: "sensor", kind: "value", names: "sensor" }],
   },
   source_ip: {
     type: "source",
@@ -202,14 +147,14 @@ export const VISIT = {
     type: "transport",
     rules: ["transport"],
     maps: ["transport"],
-    search: { protocol: { kind: "value", names: "raw_data.scan.protocol protocol" } },
+    search: [{ field: "protocol", kind: "value", names: "raw_data.scan.protocol protocol" }],
   },
   source_port: { type: "port", rules: ["source_port"], maps: ["source_port"] },
   destination_port: {
     type: "port",
     rules: ["destination_port"],
     maps: ["destination_port"],
-    search: { port: { kind: "number", names: "raw_data.scan.port port" } },
+    search: [{ field: "port", kind: "number", names: "raw_data.scan.port port" }],
   },
   tags: { type: "tags", maxLength: 128, maxItems: 64, doc: "Tag ids (UUIDs) or slugs from the catalogue." },
   application: {
@@ -236,12 +181,7 @@ export const VISIT = {
     rules: ["username", "password"],
     maps: ["username", "password"],
   },
-  login_attempts: {
-    type: "count",
-    doc: "How often it tried to log in.",
-    isAttack: true,
-    rules: ["login_attempts"],
-  },
+  login_attempts: { type: "count", doc: "How often it tried to log in.", isAttack: true, rules: ["login_attempts"] },
   commands: {
     type: "texts",
     maxLength: 1_024,
@@ -288,37 +228,38 @@ export const SOURCE = {
     doc: "Autonomous system number of the source.",
     rules: ["asn"],
     maps: ["asn"],
-    search: { asn: { kind: "number", names: "metadata.asn asn" } },
+    search: [{ field: "asn", kind: "number", names: "metadata.asn asn" }],
   },
   organization: {
     type: "text",
     maxLength: 256,
     rules: ["organization"],
     maps: ["organization"],
-    search: { organization: { kind: "words", names: "metadata.organization" } },
+    search: [{ field: "organization", kind: "words", names: "metadata.organization" }],
   },
   country: {
     type: "country",
     rules: ["country"],
     maps: ["country"],
-    search: {
-      country: { kind: "words", names: "metadata.source_country country source_country metadata.country" },
-      country_code: {
+    search: [
+      { field: "country", kind: "words", names: "metadata.source_country country source_country metadata.country" },
+      {
+        field: "country_code",
         kind: "value",
         names: "metadata.source_country_code country_code source_country_code metadata.country_code",
       },
-    },
+    ],
   },
   region: {
     type: "text",
     maxLength: 128,
-    search: { region: { kind: "words", names: "metadata.region" } },
+    search: [{ field: "region", kind: "words", names: "metadata.region" }],
   },
   city: {
     type: "text",
     maxLength: 128,
     maps: ["city"],
-    search: { city: { kind: "words", names: "metadata.source_city city source_city metadata.city" } },
+    search: [{ field: "city", kind: "words", names: "metadata.source_city city source_city metadata.city" }],
   },
   latitude: { type: "latitude", doc: "Degrees north; of the source." },
   longitude: { type: "longitude", doc: "Degrees east." },
@@ -328,7 +269,7 @@ export const SOURCE = {
     doc: "Reverse DNS name of the source.",
     rules: ["rdns"],
     maps: ["rdns"],
-    search: { rdns: { kind: "words", names: "metadata.rdns" } },
+    search: [{ field: "rdns", kind: "words", names: "metadata.rdns" }],
   },
   rdns_validated: { type: "flag", doc: "Whether that name leads back to the source." },
 } as const satisfies Members;
@@ -339,14 +280,20 @@ export const SOURCE = {
  */
 export const MEMBERS = { ...VISIT, ...SOURCE };
 
-/** A table of members. */
-export type MembersOf<Table> = { readonly [Name in keyof Table]: Member };
+/** All members, also those of parts. */
+export const ALL_MEMBERS = [
+  ...Object.values(VISIT),
+  ...Object.values(HTTP),
+  ...Object.values(TLS),
+  ...Object.values(SSH),
+  ...Object.values(SOURCE),
+];
 
-/** The names of a table's members that hold some type. */
-export type NamesOf<Table extends MembersOf<Table>, Type extends MemberType> = {
-  [Name in keyof Table]: Table[Name]["type"] extends Type ? Name : never;
-}[keyof Table] &
-  string;
+/** A field of the search language that is a member. */
+export type SearchedMember = Extract<(typeof ALL_MEMBERS)[number], { readonly search: unknown }>["search"][number];
+export const SEARCHED_MEMBERS = ALL_MEMBERS.flatMap((member): readonly SearchedMember[] =>
+  "search" in member ? member.search : [],
+);
 
 /** The names of a table's members that hold one of some types, in the order of the table. */
 export function namesOf<Table extends MembersOf<Table>, Type extends MemberType>(

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { DATASETS } from "../access/scope.ts";
 import { MAX_WORKSPACE_ID, WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "../access/workspace-id.ts";
-import { HTTP, type Member, type MembersOf, type MemberType, SOURCE, SSH, TLS, TRANSPORTS, VISIT } from "./members.ts";
+import type { Member, MembersOf, MemberType } from "./member.ts";
+import { HTTP, SOURCE, SSH, TLS, TRANSPORTS, VISIT } from "./members.ts";
 
 /** The largest serialized observation, in bytes. */
 export const MAX_OBSERVATION_BYTES = 64 * 1024;

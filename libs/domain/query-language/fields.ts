@@ -1,4 +1,4 @@
-import { TRANSPORTS } from "../observation/members.ts";
+import { SEARCHED_MEMBERS, type SearchedMember, TRANSPORTS } from "../observation/members.ts";
 import { editDistance } from "../text/edit-distance.ts";
 import type { RangeField, TextField, WordsField } from "./query.ts";
 
@@ -33,6 +33,19 @@ const value = (field: TextField, values?: readonly string[]): FieldKind =>
 const time = (field: RangeField): FieldKind => ({ kind: "time", field });
 const number = (field: RangeField): FieldKind => ({ kind: "number", field });
 
+function kindOf(member: SearchedMember): FieldKind {
+  switch (member.kind) {
+    case "words":
+      return words(member.field);
+    case "value":
+      return member.field === "protocol"
+        ? { kind: "value", field: "protocol", usual: TRANSPORTS }
+        : value(member.field);
+    case "number":
+      return member.field === "asn" ? { kind: "number", field: "asn", prefix: "AS" } : number(member.field);
+  }
+}
+
 /** Every field by its names, the first of which is the hosted service's. */
 const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ["ip", { kind: "address", field: "ip" }],
@@ -40,24 +53,8 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
   ["tags tag tags.name tags.slug tags.id", value("tag")],
   ["cve cves tags.cves", value("cve")],
   ["actor", words("actor")],
-  ["metadata.organization", words("organization")],
-  ["metadata.source_country country source_country metadata.country", words("country")],
-  ["metadata.source_city city source_city metadata.city", words("city")],
-  ["metadata.region", words("region")],
-  ["metadata.rdns", words("rdns")],
-  ["raw_data.http.useragent useragent raw_data.web.useragents", words("user_agent")],
-  ["metadata.source_country_code country_code source_country_code metadata.country_code", value("country_code")],
-  ["raw_data.http.path path raw_data.web.paths", value("path")],
-  ["raw_data.http.method", value("method")],
-  ["raw_data.http.host", value("host")],
-  ["raw_data.ja3.fingerprint ja3", value("ja3")],
-  ["raw_data.hassh.fingerprint hassh", value("hassh")],
-  ["raw_data.tls.ja4 ja4", value("ja4")],
+  ...SEARCHED_MEMBERS.map((member): readonly [string, FieldKind] => [member.names, kindOf(member)]),
   ["metadata.category category", value("category")],
-  ["sensor", value("sensor")],
-  ["metadata.asn asn", { kind: "number", field: "asn", prefix: "AS" }],
-  ["raw_data.scan.port port", number("port")],
-  ["raw_data.scan.protocol protocol", { kind: "value", field: "protocol", usual: TRANSPORTS }],
   ["metadata.sensor_hits", number("sensor_hits")],
   ["metadata.sensor_count", number("sensor_count")],
   ["first_seen", time("first_seen")],

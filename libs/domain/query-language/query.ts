@@ -1,3 +1,5 @@
+import type { SearchedMember } from "../observation/members.ts";
+
 /** The longest text of a query, in characters. */
 export const MAX_QUERY_LENGTH = 8_192;
 export const MAX_CONDITIONS = 500;
@@ -32,49 +34,22 @@ export type Condition =
 export type Pattern = readonly (string | Wildcard)[];
 export type Wildcard = { readonly wildcard: "*" | "?" };
 
-export const RANGE_FIELDS = [
-  "ip",
-  "asn",
-  "port",
-  "sensor_hits",
-  "sensor_count",
-  "trust_level",
-  "first_seen",
-  "last_seen",
-  "last_seen_malicious",
-  "last_seen_suspicious",
-  "last_seen_benign",
-] as const;
-export const WORDS_FIELDS = [
-  "actor",
-  "organization",
-  "country",
-  "city",
-  "region",
-  "rdns",
-  "user_agent",
-  "any",
-] as const;
-export const VALUE_FIELDS = [
-  "classification",
-  "tag",
-  "cve",
-  "country_code",
-  "path",
-  "method",
-  "host",
-  "ja3",
-  "hassh",
-  "ja4",
-  "category",
-  "sensor",
-  "protocol",
-  "riot",
-] as const;
+/** The fields of members that compare in some way. */
+type MemberField<Kind> = Extract<SearchedMember, { readonly kind: Kind }>["field"];
 
-export type RangeField = (typeof RANGE_FIELDS)[number];
-export type WordsField = (typeof WORDS_FIELDS)[number];
-export type TextField = WordsField | (typeof VALUE_FIELDS)[number];
+export type RangeField =
+  | MemberField<"number">
+  | "ip"
+  | "sensor_hits"
+  | "sensor_count"
+  | "trust_level"
+  | "first_seen"
+  | "last_seen"
+  | "last_seen_malicious"
+  | "last_seen_suspicious"
+  | "last_seen_benign";
+export type WordsField = MemberField<"words"> | "actor" | "any";
+export type TextField = MemberField<"value"> | WordsField | "classification" | "tag" | "cve" | "category" | "riot";
 export type Field = RangeField | TextField;
 
 /** What is wrong with a query: its place in UTF-16 units from 0. */

@@ -1,16 +1,10 @@
-import { HTTP, SOURCE, SSH, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
+import { ALL_MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { z } from "zod";
 import { IGNORED } from "../format.ts";
 import { conditionsSchema } from "./conditions.ts";
 
 /** The members that a field map can fill, by their names there. */
-export const MAPPED_MEMBERS = [
-  ...Object.values(VISIT),
-  ...Object.values(HTTP),
-  ...Object.values(TLS),
-  ...Object.values(SSH),
-  ...Object.values(SOURCE),
-].flatMap((member) => ("maps" in member ? member.maps : []));
+export const MAPPED_MEMBERS = ALL_MEMBERS.flatMap((member) => ("maps" in member ? member.maps : []));
 export type MappedMember = (typeof MAPPED_MEMBERS)[number];
 
 const member = z.enum(MAPPED_MEMBERS);

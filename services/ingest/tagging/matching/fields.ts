@@ -1,5 +1,6 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { HTTP, MEMBERS, type Member, namesOf, SSH, TLS, TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
+import type { Member } from "@noisefloor/domain/observation/member.ts";
+import { HTTP, MEMBERS, namesOf, SSH, TLS, TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
 import { MAX_LOGIN_ATTEMPTS, type WireObservation } from "@noisefloor/domain/observation/schema.ts";
 
 export type MemberName = keyof WireObservation;

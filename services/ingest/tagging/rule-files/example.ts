@@ -1,5 +1,6 @@
 import { formatIssue } from "@noisefloor/domain/observation/format-issue.ts";
-import { HTTP, MEMBERS, type Members, SSH, TLS } from "@noisefloor/domain/observation/members.ts";
+import type { Members } from "@noisefloor/domain/observation/member.ts";
+import { HTTP, MEMBERS, SSH, TLS } from "@noisefloor/domain/observation/members.ts";
 import { observationSchema, type WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { z } from "zod";
 import { fieldNames, fieldOf } from "../matching/fields.ts";

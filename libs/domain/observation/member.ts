@@ -1,0 +1,63 @@
+/**
+ * What a member holds. Its schema, its column, how rows are written and read, and how the records of a session are
+ * merged follow from it.
+ */
+export type MemberType =
+  | "time"
+  | "source"
+  | "identifier"
+  | "dataset"
+  | "workspace"
+  | "transport"
+  | "port"
+  | "tags"
+  | "application"
+  | "logins"
+  | "count"
+  | "texts"
+  | "identifiers"
+  | "digests"
+  | "text"
+  | "lines"
+  | "body"
+  | "asn"
+  | "country"
+  | "latitude"
+  | "longitude"
+  | "flag"
+  | "object";
+
+export type Member = {
+  readonly type: MemberType;
+  /** Max characters, in Unicode code points; of each text where there are several. */
+  readonly maxLength?: number;
+  /** Max entries of a list. */
+  readonly maxItems?: number;
+  readonly doc?: string;
+  /** Over TCP it proves an attack: a scan gets none. */
+  readonly isAttack?: true;
+  /** Its names in tagging rules. */
+  readonly rules?: readonly string[];
+  /** Rules compare it URL-decoded. */
+  readonly isDecoded?: boolean;
+  /** Its names in field maps. */
+  readonly maps?: readonly string[];
+  /** The fields of the search language that it has, each with all that it may be called, the hosted service's name first. */
+  readonly search?: readonly {
+    readonly field: string;
+    readonly kind: "words" | "value" | "number";
+    readonly names: string;
+  }[];
+};
+
+/** Some members by their names on the wire. */
+export type Members = Readonly<Record<string, Member>>;
+
+/** A table of members. */
+export type MembersOf<Table> = { readonly [Name in keyof Table]: Member };
+
+/** The names of a table's members that hold some type. */
+export type NamesOf<Table extends MembersOf<Table>, Type extends MemberType> = {
+  [Name in keyof Table]: Table[Name]["type"] extends Type ? Name : never;
+}[keyof Table] &
+  string;
