@@ -1,35 +1,49 @@
+import type { Member } from "@noisefloor/domain/observation/member.ts";
+import { SEARCHED_MEMBERS, type SearchedMember, TABLES } from "@noisefloor/domain/observation/members.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { IS_ATTACK } from "../client/attack-sql.ts";
 
-const text = (column: string) => `if(${column} = '', [], [lowerUTF8(${column})])`;
+/** The fields that are a member's values: those of the search language, but for what several members make. */
+type MemberFacet = Exclude<SearchedMember, { readonly facet: string }>["field"];
+export type FacetField = "seen" | "tag" | "network" | "port" | MemberFacet;
+
+/** SQL: the values of a member in lower case, without empty ones. */
+function valuesOf(column: string, { type }: Member): string {
+  const isList = type === "texts" || type === "digests";
+  return isList
+    ? `arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', ${column}))`
+    : `if(${column} = '', [], [lowerUTF8(${column})])`;
+}
+
+function memberFacets(): Readonly<Record<MemberFacet, string>> {
+  const facets: Partial<Record<MemberFacet, string>> = Object.fromEntries(
+    TABLES.flatMap(([prefix, table]) =>
+      Object.entries<Member>(table).flatMap(([name, member]) =>
+        (member.search ?? []).flatMap(({ field, facet }) =>
+          facet === undefined ? [[field, valuesOf(prefix + name, member)] as const] : [],
+        ),
+      ),
+    ),
+  );
+  const isWhole = (some: typeof facets): some is Record<MemberFacet, string> =>
+    SEARCHED_MEMBERS.every((member) => "facet" in member || member.field in some);
+  if (!isWhole(facets)) throw new Error("a member has no facet");
+  return facets;
+}
 
 /**
  * The fields of `address_facets`, which are names of the search language: each with the SQL of its values over a row of
  * `observations`, an Array(String). The view of the table makes its rows by the same SQL, as a test checks.
  */
-export const FACETS = {
+export const FACETS: Readonly<Record<FacetField, string>> = {
   /** Every observation has the empty value. */
   seen: "['']",
   /** UUIDs as texts, that of attacks too. */
   tag: `arrayConcat(arrayMap(tag -> toString(tag), tags), if(${IS_ATTACK}, ['${ATTACK_TAG_ID}'], []))`,
   /** `0000064500 Example Hosting`: the number in ten digits, and the organization as it was sent. */
   network: "if(asn = 0 AND organization = '', [], [concat(leftPad(toString(asn), 10, '0'), ' ', organization)])",
-  country: text("country"),
   /** `00023/tcp`: the number in five digits, and the transport, which may be empty. */
   port: `if(isNull(destination_port), [],
     [concat(leftPad(toString(assumeNotNull(destination_port)), 5, '0'), '/', transport)])`,
-  protocol: text("transport"),
-  path: text("http_path"),
-  user_agent: text("http_user_agent"),
-  host: text("http_host"),
-  ja3: text("tls_ja3"),
-  ja4: text("tls_ja4"),
-  hassh: text("ssh_hassh"),
-  rdns: text("rdns"),
-  method: text("http_method"),
-  region: text("region"),
-  city: text("city"),
-  sensor: text("sensor_id"),
-} as const satisfies Readonly<Record<string, string>>;
-
-export type FacetField = keyof typeof FACETS;
+  ...memberFacets(),
+};

@@ -34,19 +34,22 @@ export type Member = {
   /** Max entries of a list. */
   readonly maxItems?: number;
   readonly doc?: string;
-  /** Over TCP it proves an attack: a scan gets none. */
-  readonly isAttack?: true;
+  /** Over TCP it is an attack: a scan has none. */
+  readonly isAttack?: boolean;
   /** Its names in tagging rules. */
   readonly rules?: readonly string[];
   /** Rules compare it URL-decoded. */
   readonly isDecoded?: boolean;
   /** Its names in field maps. */
   readonly maps?: readonly string[];
-  /** The fields of the search language that it has, each with all that it may be called, the hosted service's name first. */
+  /** The fields of the search language that it has. */
   readonly search?: readonly {
     readonly field: string;
     readonly kind: "words" | "value" | "number";
+    /** All that the field may be called, the hosted service's name first. */
     readonly names: string;
+    /** The field of `address_facets` with its values, where that is not of this member alone. */
+    readonly facet?: string;
   }[];
 };
 

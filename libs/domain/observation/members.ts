@@ -154,7 +154,7 @@ export const VISIT = {
     type: "port",
     rules: ["destination_port"],
     maps: ["destination_port"],
-    search: [{ field: "port", kind: "number", names: "raw_data.scan.port port" }],
+    search: [{ field: "port", kind: "number", names: "raw_data.scan.port port", facet: "port" }],
   },
   tags: { type: "tags", maxLength: 128, maxItems: 64, doc: "Tag ids (UUIDs) or slugs from the catalogue." },
   application: {
@@ -228,14 +228,14 @@ export const SOURCE = {
     doc: "Autonomous system number of the source.",
     rules: ["asn"],
     maps: ["asn"],
-    search: [{ field: "asn", kind: "number", names: "metadata.asn asn" }],
+    search: [{ field: "asn", kind: "number", names: "metadata.asn asn", facet: "network" }],
   },
   organization: {
     type: "text",
     maxLength: 256,
     rules: ["organization"],
     maps: ["organization"],
-    search: [{ field: "organization", kind: "words", names: "metadata.organization" }],
+    search: [{ field: "organization", kind: "words", names: "metadata.organization", facet: "network" }],
   },
   country: {
     type: "country",
@@ -247,6 +247,7 @@ export const SOURCE = {
         field: "country_code",
         kind: "value",
         names: "metadata.source_country_code country_code source_country_code metadata.country_code",
+        facet: "country",
       },
     ],
   },
@@ -280,7 +281,14 @@ export const SOURCE = {
  */
 export const MEMBERS = { ...VISIT, ...SOURCE };
 
-/** All members, also those of parts. */
+/** All members by their names, which are those of their columns behind a prefix. */
+export const TABLES = [
+  ["", VISIT],
+  ["http_", HTTP],
+  ["tls_", TLS],
+  ["ssh_", SSH],
+  ["", SOURCE],
+] as const;
 export const ALL_MEMBERS = [
   ...Object.values(VISIT),
   ...Object.values(HTTP),

@@ -28,9 +28,13 @@ const format = async (sql: string) => (await runForOne(world.client, formatted, 
 
 test("the view fills the fields by the SQL that other queries have of their values", async () => {
   const view = await readRollupView(world.client, "address_facets");
-  const names = Object.keys(FACETS).map((field) => `'${field}'`);
+  const inView = new Map(
+    [...view.select.matchAll(/'(\w+)'(?=[^[]*\] AS field)/g)].map(([, field = ""], at) => [field, at]),
+  );
+  const fields = Object.entries(FACETS).toSorted(([one], [other]) => (inView.get(one) ?? 0) - (inView.get(other) ?? 0));
+  const [names, texts] = [fields.map(([field]) => `'${field}'`), fields.map(([, sql]) => sql)];
   const expected = `SELECT dataset, workspace_id, field, arrayJoin(texts) AS value, source_ip, max(observed_at) AS last_seen
-    FROM observations ARRAY JOIN [${names}] AS field, [${Object.values(FACETS)}] AS texts
+    FROM observations ARRAY JOIN [${names}] AS field, [${texts}] AS texts
     GROUP BY dataset, workspace_id, field, value, source_ip`;
   const { database } = world.connection;
   expect((await format(view.select)).replace(`${database}.observations`, "observations")).toBe(await format(expected));
