@@ -7,24 +7,17 @@ import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import { type RawQuery, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
-import type { LookupDeps } from "../address/store-lookup.ts";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, LIMIT, readScopes } from "../parameters.ts";
-import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { namedSensorScopes, sensorScopes } from "../sensors/scopes.ts";
 import { CURSOR, getAddressObservations, OBSERVATIONS_FORMAT } from "./observations-operation.ts";
 import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
 import { countEntries, type EntryList, type OfAddress, readAddressSensors, readEntries, readTags } from "./queries.ts";
 import { readAddressObservations } from "./read-observations.ts";
 
-export type AddressObservationDeps = LookupDeps & {
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-};
-
 /** `GET /v3/noise/ips/{ip}/...`, besides the timeline: details of an address, with the scopes of the timeline. */
-export function registerAddressObservations(app: FastifyInstance, deps: AddressObservationDeps): void {
+export function registerAddressObservations(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, getAddressTags, (request, reply, deadline) =>
     readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
       tagsOf(asked, deps, deadline.signal),
@@ -73,7 +66,7 @@ type Call = {
 /** Checks a request about one address and counts it as a lookup. */
 function readAddress<Answer>(
   app: FastifyInstance,
-  { authenticate, countLookups, now, retentionDays }: AddressObservationDeps,
+  { authenticate, countLookups, now, retentionDays }: RouteDeps,
   { request, reply, deadline }: Call,
   scopesOf: ScopesOf,
   read: (asked: OfAddress, caller: Caller) => Promise<Answer>,
@@ -88,7 +81,7 @@ function readAddress<Answer>(
 }
 
 /** Tags that are no longer in the catalogue have no name and are left out. */
-async function tagsOf(asked: OfAddress, deps: AddressObservationDeps, signal: AbortSignal) {
+async function tagsOf(asked: OfAddress, deps: RouteDeps, signal: AbortSignal) {
   const [rows] = await Promise.all([deps.read(readTags, asked, signal), refreshOutdated(deps)]);
   const known = rows.flatMap((row) => {
     const tag = deps.catalogue.byId(row.id);
@@ -108,7 +101,7 @@ async function tagsOf(asked: OfAddress, deps: AddressObservationDeps, signal: Ab
   return { ip: asked.ip, tags };
 }
 
-async function sensorsOf({ ip, ...asked }: OfAddress, { read }: AddressObservationDeps, signal: AbortSignal) {
+async function sensorsOf({ ip, ...asked }: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
   const rows = await read(readAddressSensors, { ip, ...asked }, signal);
   return {
     ip,
@@ -122,7 +115,7 @@ async function sensorsOf({ ip, ...asked }: OfAddress, { read }: AddressObservati
   };
 }
 
-async function interactionOf(asked: OfAddress, { read }: AddressObservationDeps, signal: AbortSignal) {
+async function interactionOf(asked: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
   const [entries, counted] = await Promise.all([
     read(readEntries, asked, signal),
     read(countEntries, asked, signal).then((rows) => onlyRow(countEntries, rows)),

@@ -1,13 +1,11 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { isGlobalOnly } from "@noisefloor/domain/access/scope.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
@@ -18,9 +16,10 @@ import {
   textsByAddress,
 } from "../request-body.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
-import { readContexts, type SummaryDeps, streamContexts, streamSummaries } from "./read-contexts.ts";
-import type { AddressSummary, LookUpAddress } from "./records.ts";
+import { readContexts, streamContexts, streamSummaries } from "./read-contexts.ts";
+import type { AddressSummary } from "./records.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "./response.ts";
+import type { RouteDeps } from "./route-deps.ts";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "./schema.ts";
 
 /** One SDK sends Python's booleans. */
@@ -86,14 +85,7 @@ export const getIps = defineOperation({
   errorResponses: { ...BODY_ERROR_RESPONSES, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
-export type IpDeps = SummaryDeps & {
-  readonly catalogue: TagCatalogue;
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-  readonly lookUp: LookUpAddress;
-};
-
-export function registerIp(app: FastifyInstance, deps: IpDeps): void {
+export function registerIp(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, getIp, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);

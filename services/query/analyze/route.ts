@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { sightingsVersion } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { callerOf } from "@noisefloor/http/limits/caller.ts";
@@ -11,26 +10,18 @@ import { limitBodies, senderNetwork } from "@noisefloor/http/requests/request-bo
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { streamContexts } from "../address/read-contexts.ts";
-import type { LookupDeps } from "../address/store-lookup.ts";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost } from "../costs.ts";
-import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import { keepAnalyses } from "./kept-analyses.ts";
 import { ANALYSIS, analyzeText, getTextAnalysis, type TextAnalysis } from "./operations.ts";
 import { NO_FILE, readUpload, UploadedAddresses } from "./read-upload.ts";
 import { summarize } from "./summarize.ts";
 
-type AnalyzeDeps = LookupDeps & {
-  readonly catalogue: TagCatalogue;
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-};
-
 /** Of texts under way, apart from other bodies. Little of it is in memory: addresses are found while a text arrives. */
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
 
-export function registerAnalyze(app: FastifyInstance, deps: AnalyzeDeps): void {
+export function registerAnalyze(app: FastifyInstance, deps: RouteDeps): void {
   const kept = keepAnalyses(deps.now);
   /** The version of the sightings that an analysis was made of. */
   const versions = new WeakMap<TextAnalysis, string>();

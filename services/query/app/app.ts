@@ -129,47 +129,40 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   });
 
   lookForNewKeys(app, { accessCache: deps.accessCache, cache: deps.feeds.cache });
-  registerCommunity(app, { lookUp, authenticate, countLookups, publicUrl: deps.publicUrl });
-  registerTags(app, { catalogue, authenticate });
-  registerTagRule(app, { catalogue, authenticate, read: deps.readSingle });
-  registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
-  registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
-  registerAnalyze(app, { ...lookupDeps, authenticate, countLookups });
-  registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
-  registerAddressObservations(app, { ...lookupDeps, authenticate, countLookups });
-  registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
-  const searchDeps = { ...lookupDeps, authenticate, countLookups, findInMemory: inMemory };
-  registerSearch(app, searchDeps);
-  registerSearchPages(app, searchDeps);
-  registerSearchStats(app, searchDeps);
-  registerSearchValues(app, searchDeps);
-  registerTimeseries(app, searchDeps);
-  registerLegacySearch(app, searchDeps);
-  registerValidateQuery(app, searchDeps);
-  registerTagActivity(app, {
-    ...lookupDeps,
-    index: deps.index,
-    maxListed: deps.maxListed,
-    maxInProcess: deps.maxInProcess,
-    authenticate,
-  });
-  registerTagSummary(app, { ...lookupDeps, authenticate });
-  registerCves(app, { ...lookupDeps, authenticate });
-  registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
+  const routeDeps = { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory };
+  const { index, maxListed, maxInProcess, plans, publicUrl } = deps;
+  registerCommunity(app, routeDeps, publicUrl);
+  registerTags(app, routeDeps);
+  registerTagRule(app, { ...routeDeps, read: deps.readSingle });
+  registerIp(app, routeDeps);
+  registerLegacy(app, routeDeps);
+  registerAnalyze(app, routeDeps);
+  registerTimeline(app, routeDeps);
+  registerAddressObservations(app, routeDeps);
+  registerNetwork(app, routeDeps);
+  registerSearch(app, routeDeps);
+  registerSearchPages(app, routeDeps);
+  registerSearchStats(app, routeDeps);
+  registerSearchValues(app, routeDeps);
+  registerTimeseries(app, routeDeps);
+  registerLegacySearch(app, routeDeps);
+  registerValidateQuery(app, routeDeps);
+  registerTagActivity(app, { ...routeDeps, index, maxListed, maxInProcess });
+  registerTagSummary(app, routeDeps);
+  registerCves(app, routeDeps);
+  registerStats(app, { ...routeDeps, index });
   const limitToken = limitTokens(now);
   registerFeeds(app, {
-    ...lookupDeps,
+    ...routeDeps,
     ...deps.feeds,
-    authenticate,
     accessCache: deps.accessCache,
     tokenLimit(tokenId, use) {
       limitToken(tokenId, use);
       deps.feeds.feeds.tokenUses.note(tokenId);
     },
-    publicUrl: deps.publicUrl,
+    publicUrl,
   });
-  registerSensors(app, { ...lookupDeps, authenticate });
-  const { plans, publicUrl, explorer } = deps;
+  registerSensors(app, routeDeps);
   registerPlans(app, { authenticate, limit: deps.limit, plans });
-  registerPages(app, { publicUrl, explorer });
+  registerPages(app, { publicUrl, explorer: deps.explorer });
 }

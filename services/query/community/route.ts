@@ -4,10 +4,10 @@ import { defineOperation, ErrorResponse, registerOperation } from "@noisefloor/h
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { AddressSummary, LookUpAddress } from "../address/records.ts";
-import type { Authenticate } from "../auth.ts";
+import type { AddressSummary } from "../address/records.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { addressParameter } from "../parameters.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { classification, date, ip } from "../wire.ts";
 
 /** Existing clients compare these two texts byte for byte. */
@@ -74,20 +74,13 @@ export const getCommunityIp = defineOperation({
   },
 });
 
-export type CommunityDeps = {
-  readonly lookUp: LookUpAddress;
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-  /** The base of links, without a trailing slash. */
-  readonly publicUrl: string;
-};
-
-export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): void {
+/** @param publicUrl the base of links, without a trailing slash. */
+export function registerCommunity(app: FastifyInstance, deps: RouteDeps, publicUrl: string): void {
   registerOperation(app, getCommunityIp, async (request, reply, deadline) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
     return await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, async () =>
-      toResponse(ip, await deps.lookUp(ip), deps.publicUrl),
+      toResponse(ip, await deps.lookUp(ip), publicUrl),
     );
   });
 }

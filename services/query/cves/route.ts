@@ -1,6 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tags/tags.ts";
-
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, floorToHour, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
@@ -8,20 +6,15 @@ import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
-import type { LookupDeps } from "../address/store-lookup.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
-import type { Authenticate, AuthorizedCaller } from "../auth.ts";
+import type { AuthorizedCaller } from "../auth.ts";
 import { CVE_COST } from "../costs.ts";
 import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
 import { CVE, CVE_ID, type Cve, getCve, getCves, MAX_CVES, NOT_KNOWN, WRONG_BODY } from "./operations.ts";
 import { countPerCve } from "./queries.ts";
 
-export type CveDeps = LookupDeps & {
-  readonly catalogue: Pick<TagCatalogue, "all">;
-  readonly authenticate: Authenticate;
-};
-
-export function registerCves(app: FastifyInstance, deps: CveDeps): void {
+export function registerCves(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, getCve, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);
     const id = readPath(request.params.cve, CVE);
@@ -57,7 +50,7 @@ function readIds(body: unknown): readonly string[] {
 async function readCves(
   ids: readonly string[],
   caller: AuthorizedCaller,
-  deps: CveDeps,
+  deps: RouteDeps,
   signal: AbortSignal,
 ): Promise<Cve[]> {
   await refreshOutdated(deps);
@@ -85,7 +78,7 @@ async function readCves(
 }
 
 /** The last 1, 10 and 30 days, in whole hours, as far as a caller may look back and observations are kept. */
-function windowsOf(caller: AuthorizedCaller, { now, retentionDays }: CveDeps) {
+function windowsOf(caller: AuthorizedCaller, { now, retentionDays }: RouteDeps) {
   const end = now();
   const since = floorToHour(retentionStart(end, retentionDays()));
   const spans = [1, 10, 30].map((days) => {

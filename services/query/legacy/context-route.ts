@@ -5,11 +5,10 @@ import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type AddressContext, readContexts, streamContexts } from "../address/read-contexts.ts";
-import type { LookupDeps } from "../address/store-lookup.ts";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
@@ -61,13 +60,7 @@ const multiContext = defineOperation({
 
 export const CONTEXT_OPERATIONS = [context, multiContext];
 
-export type LegacyContextDeps = LookupDeps & {
-  readonly catalogue: TagCatalogue;
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-};
-
-export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextDeps): void {
+export function registerLegacyContext(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, context, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);

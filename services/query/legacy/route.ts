@@ -8,8 +8,9 @@ import { type Parameter, readParameter, readPath } from "@noisefloor/http/reques
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type SummaryDeps, streamSummaries } from "../address/read-contexts.ts";
-import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/records.ts";
+import { streamSummaries } from "../address/read-contexts.ts";
+import type { AddressSummary, RiotRecord } from "../address/records.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import { LIMIT_HEADERS, type RequestedLookups, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
@@ -25,7 +26,7 @@ import {
 } from "../request-body.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
 import { BAD_ADDRESS } from "../wire.ts";
-import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./context-route.ts";
+import { CONTEXT_OPERATIONS, registerLegacyContext } from "./context-route.ts";
 import { EXAMPLE_PING, EXAMPLE_QUICK, EXAMPLE_RIOT, LEGACY, pingSchema, quickSchema, riotSchema } from "./schema.ts";
 
 const ANY_STRING = {
@@ -167,9 +168,7 @@ export const LEGACY_OPERATIONS = [
 /** Keys do not expire, but clients check that this date is in the future. */
 const EXPIRATION_DAYS = 365;
 
-export type LegacyDeps = LegacyContextDeps & SummaryDeps & { readonly lookUp: LookUpAddress };
-
-export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
+export function registerLegacy(app: FastifyInstance, deps: RouteDeps): void {
   for (const operation of [ping, metaPing]) {
     registerOperation(app, operation, async (request) => {
       const { plan, workspaceId } = deps.authenticate(request);

@@ -7,14 +7,14 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { LookupRow } from "../address/lookup-queries.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { toRecord } from "../address/store-lookup.ts";
-import type { AddressObservationDeps } from "../address-observations/route.ts";
 import { STATS_COST } from "../costs.ts";
 import { ADDRESS, LIMIT, NOT_ROUTABLE, readScopes } from "../parameters.ts";
 import { getNetwork, LENGTH, NETWORK_ADDRESS } from "./operation.ts";
 import { countNetwork, listNetwork } from "./queries.ts";
 
-export function registerNetwork(app: FastifyInstance, deps: AddressObservationDeps): void {
+export function registerNetwork(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, getNetwork, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const { text, first, last } = readNetwork(request.params);
@@ -55,7 +55,7 @@ function readNetwork(params: { readonly ip: string; readonly length: string }) {
   return { text: `${numberToIpv4(first)}/${length}`, first, last };
 }
 
-function toWire(row: LookupRow, deps: AddressObservationDeps) {
+function toWire(row: LookupRow, deps: RouteDeps) {
   const { noise } = toRecord(row.ip, row, deps);
   return {
     ip: row.ip,

@@ -1,5 +1,4 @@
 import { allSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
-import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { sensorCountsParams, sensorCountsQuery } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
@@ -7,25 +6,18 @@ import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { SENSORS_COST } from "../costs.ts";
 import { readScopes } from "../parameters.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { readStoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { KEY_NEEDED, listSensors } from "./operation.ts";
 
-export type SensorsDeps = {
-  readonly read: Read;
-  readonly authenticate: Authenticate;
-  readonly retentionDays: () => number;
-  readonly now: () => number;
-};
-
 /** The records that belong to no workspace. */
 const SHARED = "";
 
 /** `GET /v3/sensors`: what each sensor sent, for those who may know that it exists. */
-export function registerSensors(app: FastifyInstance, { read, authenticate, retentionDays, now }: SensorsDeps): void {
+export function registerSensors(app: FastifyInstance, { read, authenticate, retentionDays, now }: RouteDeps): void {
   const readAll = createSharedAnswers<readonly SensorSummary[]>(app);
   registerOperation(app, listSensors, async (request, _reply, { signal }) => {
     const caller = authenticate(request);

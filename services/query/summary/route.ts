@@ -1,5 +1,3 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import {
   activityWindow,
   DAY_MS,
@@ -12,9 +10,9 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
+import { refreshOutdated } from "../address/lookup-caches.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
-import type { Authenticate } from "../auth.ts";
 import { SUMMARY_COST } from "../costs.ts";
 import { LIMIT, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
@@ -129,20 +127,12 @@ export const getTagSummary = defineOperation({
   },
 });
 
-export type TagSummaryDeps = LookupCaches & {
-  readonly read: Read;
-  readonly catalogue: TagCatalogue;
-  readonly authenticate: Authenticate;
-  readonly retentionDays: () => number;
-  readonly now: () => number;
-};
-
 type Counted = {
   readonly rows: readonly { tag_id: string; current: number; previous: number }[];
   readonly stored: StoredSpan;
 };
 
-export function registerTagSummary(app: FastifyInstance, deps: TagSummaryDeps): void {
+export function registerTagSummary(app: FastifyInstance, deps: RouteDeps): void {
   const answer = createSharedAnswers<Counted>(app);
   registerOperation(app, getTagSummary, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);

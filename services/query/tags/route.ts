@@ -1,10 +1,9 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "./wire-tag.ts";
 
 const NAME = text({ name: "name", description: "A part of the name, case-insensitive.", example: "ssh" });
@@ -33,10 +32,7 @@ export const listTags = defineOperation({
   },
 });
 
-export function registerTags(
-  app: FastifyInstance,
-  deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate },
-): void {
+export function registerTags(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(
     app,
     listTags,

@@ -1,5 +1,3 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ruleOfTag } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { slugSchema } from "@noisefloor/domain/tags/tag.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
@@ -8,7 +6,7 @@ import { type PathParameter, readPath } from "@noisefloor/http/requests/paramete
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { TAG_RULE_COST } from "../costs.ts";
 
 const SLUG: PathParameter = {
@@ -47,10 +45,7 @@ export const getTagRule = defineOperation({
   },
 });
 
-export function registerTagRule(
-  app: FastifyInstance,
-  deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate; readonly read: Read },
-): void {
+export function registerTagRule(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, getTagRule, async (request, _reply, { signal }) => {
     deps.authenticate(request);
     const tag = deps.catalogue.resolve(readPath(request.params.slug, SLUG));

@@ -1,4 +1,3 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
@@ -10,11 +9,10 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { firstSeen } from "../address/details-query.ts";
 import { refreshOutdated } from "../address/lookup-caches.ts";
-import type { LookupDeps } from "../address/store-lookup.ts";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { count, date, ip, none, timestamp } from "../wire.ts";
 import {
   MAX_LABELED_BYTES,
@@ -104,13 +102,7 @@ export const getTimeline = defineOperation({
   },
 });
 
-export type TimelineDeps = LookupDeps & {
-  readonly catalogue: Pick<TagCatalogue, "all">;
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-};
-
-export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void {
+export function registerTimeline(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, getTimeline, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
