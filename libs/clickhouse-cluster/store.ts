@@ -2,7 +2,13 @@ import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
 import { type Restored, type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
-import { type MigrateOptions, type Migration, migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { fillEarlier, type OnFill } from "@noisefloor/clickhouse/rollups/fill-earlier.ts";
+import {
+  type FillRollups,
+  type MigrateOptions,
+  type Migration,
+  migrate,
+} from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type BackupPart, partsOf } from "./backup/parts.ts";
 import { restoreCluster } from "./backup/restore-cluster.ts";
 import { connectCluster } from "./client/client.ts";
@@ -38,15 +44,16 @@ export async function serversOf(connection: ClickHouseConnection): Promise<reado
   return isOfCluster(connection) ? (await connectionsOfCluster(connection)).flat() : [serverOf(connection)];
 }
 
-/** Brings the store's schema up to date: see `migrate`. */
+/** Brings the store's schema up to date and fills rollups that are new with what is stored: see `migrate`. */
 export function migrateStore(
   connection: ClickHouseConnection,
   directory: string,
-  options?: MigrateOptions,
+  { onFill = () => {}, ...options }: Omit<MigrateOptions, "fill"> & { readonly onFill?: OnFill } = {},
 ): Promise<Migration[]> {
+  const fill: FillRollups = (owner, rollups) => fillEarlier(owner, rollups, onFill);
   return isOfCluster(connection)
-    ? migrateCluster(connection, directory, options)
-    : migrate(serverOf(connection), directory, options);
+    ? migrateCluster(connection, directory, { ...options, fill })
+    : migrate(serverOf(connection), directory, { ...options, fill });
 }
 
 /** Replaces the store by a backup: see `restoreDatabase`. */

@@ -133,7 +133,10 @@ async function makeOneStore(
     if (kept[index] !== retentionDays && !(await settleRetention(prepared, { retentionDays, signal }))) return false;
   }
   for (const replica of shards.flatMap((shard) => shard.others)) {
-    await migrate({ ...replica.connection, database: scratch }, migrations, { isForRestore: true });
+    await migrate({ ...replica.connection, database: scratch }, migrations, {
+      isForRestore: true,
+      fill: async () => {},
+    });
   }
   const source = { name: cluster, database: scratch, replica: first.replicas.indexOf(first.connection) };
   for (const { prepared } of [...first.others, ...others.flatMap((shard) => [shard, ...shard.others])]) {

@@ -15,7 +15,7 @@ export type ObservationSlice = {
   readonly rows: number;
 };
 
-/** Max rows of a slice, for which the server takes about 0.4 GB. */
+/** Max rows of a slice, for which the server takes about 0.5 GB. */
 const MAX_ROWS = 1_000_000;
 
 /**

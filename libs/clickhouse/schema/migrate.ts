@@ -15,6 +15,8 @@ export type Migration = {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
+  /** The rollups to fill with what is stored already; its comments say `-- Fill address_facets.` */
+  readonly fills: readonly string[];
   readonly checksum: string;
 };
 
@@ -33,6 +35,7 @@ const appliedMigrations = defineQuery({
 
 /** A statement ends with a semicolon at the end of a line that is no comment. */
 const STATEMENT_END = /(?<!^ *--.*);\n+/m;
+const FILL = /^-- Fill (\w+)\.$/gm;
 
 /** Reads `NNNN_name.sql` files in order. Throws a MigrationError when numbers repeat or a name does not fit. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
@@ -45,7 +48,8 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     if (migrations.at(-1)?.version === version) throw new MigrationError(`two migrations have the number ${match[1]}`);
     const checksum = createHash("sha256").update(sql).digest("hex");
     const statements = sql.split(STATEMENT_END).filter((statement) => statement !== "");
-    migrations.push({ version, name: match[2] ?? "", statements, checksum });
+    const fills = [...sql.matchAll(FILL)].map(([, rollup = ""]) => rollup);
+    migrations.push({ version, name: match[2] ?? "", statements, fills, checksum });
   }
   return migrations;
 }
@@ -88,13 +92,21 @@ export async function readApplied(client: ClickHouseClient, migrations: readonly
 /** Runs a statement of a migration on the server of a client. */
 export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promise<void>;
 
+/** @param owner of the observations: all of its servers have the rollups and their views. */
+export type FillRollups = (owner: ClickHouseClient, rollups: readonly string[]) => Promise<void>;
+
 export type MigrateOptions = {
-  /** Called for each migration that is applied. */
+  /** Called for each migration that is applied, and on record. */
   readonly onApply?: (migration: Migration) => void;
   /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
   readonly isForRestore?: boolean;
+  /**
+   * Fills rollups with what the database has already. Without it, migrations that say so stay off the record, unless
+   * the database is new, and are applied again; with `later`, those that follow are not applied.
+   */
+  readonly fill?: FillRollups | "later" | undefined;
   /** Makes the views for dashboards, with the personal data of these workspaces beside shared data. */
-  readonly dashboardWorkspaces?: readonly string[];
+  readonly dashboardWorkspaces?: readonly string[] | undefined;
 };
 
 /**
@@ -122,24 +134,36 @@ export async function migrate(
         ENGINE = ReplacingMergeTree ORDER BY version`,
     });
     const { applied, isOfPredecessor } = await readApplied(client, migrations);
-    const lost = await readLost(client, [...tablesOf(applied), ...viewsOf(applied)]);
+    const existing = await readTables(client);
+    const lost = [...tablesOf(applied), ...viewsOf(applied)].filter((name) => !existing.has(name));
     const isLost = lost.length > 0;
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
     }
     if (isOfPredecessor) for (const statement of ADOPTION) await execute(client, statement);
     const missing = migrations.filter((one) => isLost || isOfPredecessor || !applied.includes(one));
+    // A database that had no observations before has nothing to fill rollups with.
+    const isFilled = (rollup: string) => filled.has(rollup) || !existing.has("observations");
+    const filled = new Set<string>();
     const done: Migration[] = [];
     try {
-      for (const migration of missing) {
+      for (const [index, migration] of missing.entries()) {
         for (const statement of migration.statements) await execute(client, statement);
         done.push(migration);
-        options.onApply?.(migration);
+        // Once, after the last change of its view.
+        const later = missing.slice(index + 1).flatMap(({ fills }) => fills);
+        const due = migration.fills.filter((rollup) => !isFilled(rollup) && !later.includes(rollup));
+        if (due.length === 0 || options.fill === undefined) continue;
+        if (options.fill === "later") break;
+        await options.fill(client, due);
+        for (const rollup of due) filled.add(rollup);
       }
     } finally {
-      // In one insert for all. A migration that is not on record is applied again,
-      // which changes nothing.
-      await recordMigrations(client, done);
+      // In one insert for all. A migration that is not on record is applied again, in order, which changes nothing.
+      const unfilled = done.findIndex(({ fills }) => !fills.every(isFilled));
+      const recorded = unfilled < 0 ? done : done.slice(0, unfilled);
+      await recordMigrations(client, recorded);
+      for (const migration of recorded) options.onApply?.(migration);
     }
     if (options.dashboardWorkspaces !== undefined) await createDashboardViews(client, options.dashboardWorkspaces);
     return missing;
@@ -184,9 +208,8 @@ const existingTables = defineQuery({
   row: z.object({ name: z.string() }),
 });
 
-async function readLost(client: ClickHouseClient, names: readonly string[]): Promise<string[]> {
-  const existing = new Set((await run(client, existingTables, {})).map(({ name }) => name));
-  return names.filter((name) => !existing.has(name));
+async function readTables(client: ClickHouseClient): Promise<ReadonlySet<string>> {
+  return new Set((await run(client, existingTables, {})).map(({ name }) => name));
 }
 
 const REMEDIES: Readonly<Record<Unfinished, string>> = {

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { holdsStore } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { dropAbandonedScratch } from "@noisefloor/clickhouse/restore/scratch-database.ts";
+import type { OnFill } from "@noisefloor/clickhouse/rollups/fill-earlier.ts";
 import { readDefinitions } from "@noisefloor/clickhouse/schema/definitions.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { explainLoss, type OpenClickHouse, type OpenOptions } from "@noisefloor/clickhouse/server/open.ts";
@@ -67,6 +68,7 @@ export async function openStore(
     const applied = await migrateStore(server.connection, MIGRATIONS_DIRECTORY, {
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
       dashboardWorkspaces: settings.grafanaWorkspaces,
+      onFill: logFill(log),
     });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
     await assertPlacement(client);
@@ -84,6 +86,18 @@ export async function openStore(
     await close();
     throw explained;
   }
+}
+
+const FILL_LOG_MS = 5_000;
+
+/** Logs how far a fill is: after its first slice, then every few seconds, and at its end. */
+function logFill(log: Logger): OnFill {
+  let logged = Number.NEGATIVE_INFINITY;
+  return (rollup, done, total) => {
+    if (done < total && performance.now() - logged < FILL_LOG_MS) return;
+    logged = performance.now();
+    log.info(`filling ${rollup}: ${done} of ${total} slices`);
+  };
 }
 
 /** Also of a store that an earlier version made, or of a database that has no tables yet. */

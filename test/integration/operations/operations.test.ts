@@ -146,7 +146,7 @@ test("ready: the store answers and its schema is current; alive: the process ans
     await app.close();
     return [response.statusCode, path === "/metrics" ? response.body : response.json()];
   };
-  const newer = { version: 9_999, name: "newer", statements: [], checksum: "" };
+  const newer = { version: 9_999, name: "newer", statements: [], fills: [], checksum: "" };
   expect(await ask("/readyz", world.client)).toEqual([
     200,
     { status: "ready", checks: { clickhouse: "ok", migrations: "ok" } },
