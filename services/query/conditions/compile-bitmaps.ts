@@ -5,7 +5,7 @@ import { type AddressSet, keyOf, SEEN, type SetQuery, visitTree } from "./addres
 import { type BoundValues, bindValues } from "./bound-values.ts";
 import { textMerger } from "./merge-texts.ts";
 import { anchorsOf } from "./reach.ts";
-import { MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";
+import { countRowsSql, MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";
 import { type SetSource, seenAgainSource, setSource, timeSql } from "./set-sql.ts";
 
 type CompileOptions = {
@@ -31,6 +31,8 @@ export type CompiledSearch = {
   readonly scopes: number;
   /** The sets that are read, each once. */
   readonly sets: readonly AddressSet[];
+  /** SQL: as {@link countRowsSql} of these sets. */
+  readonly countSets: () => string;
 };
 
 /** What a search binds, `from` in milliseconds since 1970 UTC. */
@@ -67,31 +69,27 @@ export function compileSearch(
   const merged = merge(query);
   const matching = toBitmap(merged);
   const counts = narrower.map((part) => `bitmapAndCardinality(found, ${toBitmap(merge(part))})`);
-  const recent = new Set<number>();
-  const recentOf = (set: AddressSet) => {
+  const recentOf = (set: AddressSet, since: number) => {
     const number = numberOf(set);
-    recent.add(number);
+    sources[number] = { ...setSource(set, context), since: timeSql(since, bind) };
     return `recent${number}`;
   };
   const inReach = (since: number): string | undefined => {
     const anchors = anchorsOf(merged, since);
     if (anchors?.length === 0) return undefined;
-    if (sources.length >= MAX_SETS_JOINED) return `set${numberOf({ ...SEEN, after: since })}`;
-    if (anchors === undefined) {
-      return numbers.has(keyOf(SEEN)) ? recentOf(SEEN) : `set${numberOf({ ...SEEN, after: since })}`;
+    const isJoined = sources.length < MAX_SETS_JOINED;
+    if (isJoined && anchors !== undefined) {
+      const again = `set${addSource(seenAgainSource(anchors, since, context))}`;
+      return joinBitmaps("bitmapOr", [...anchors.map((anchor) => recentOf(anchor, since)), again]);
     }
-    const again = `set${addSource(seenAgainSource(anchors, since, context))}`;
-    return joinBitmaps("bitmapOr", [...anchors.map(recentOf), again]);
+    return isJoined && numbers.has(keyOf(SEEN)) ? recentOf(SEEN, since) : `set${numberOf({ ...SEEN, after: since })}`;
   };
   const reached = reach === undefined ? undefined : inReach(reach);
-  const bitmaps = readBitmapsSql(
-    sources,
-    bind,
-    reach === undefined ? undefined : { since: timeSql(reach, bind), recent },
-  );
+  const bitmaps = readBitmapsSql(sources, bind);
   const found = reached === undefined ? "matching" : `bitmapAnd(matching, ${reached})`;
   const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}] AS narrower FROM (${bitmaps})`;
-  return { sql, params: { ...params, scopes: [...scopes], from }, scopes: context.scopes, sets };
+  const countSets = () => countRowsSql(sources.slice(0, sets.length));
+  return { sql, params: { ...params, scopes: [...scopes], from }, scopes: context.scopes, sets, countSets };
 }
 
 /** A bitmap of addresses, or of all others that were seen. */

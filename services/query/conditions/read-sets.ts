@@ -10,23 +10,19 @@ export const MAX_SETS_JOINED = 12;
 
 type NumberedSource = SetSource & { readonly number: number };
 
-/** For which sets a search needs those seen since a time (SQL), too. */
-type Recent = { readonly since: string; readonly recent: ReadonlySet<number> };
-
 /**
  * SQL: a SELECT of one row with a bitmap for each set, in the columns `set0`, `set1` and so on. Few bitmaps are joined,
- * which copies none of them.
- * @param recent of at most {@link MAX_SETS_JOINED} sets: those that `recent0` and so on are about.
+ * which copies none of them: for those with `since` there are `recent0` and so on, too.
  */
-export function readBitmapsSql(sources: readonly SetSource[], bind: Bind, recent?: Recent): string {
+export function readBitmapsSql(sources: readonly SetSource[], bind: Bind): string {
   if (sources.length > MAX_SETS_JOINED) {
     const columns = sources.map((_, number) => `sets[${number}] AS set${number}`).join(", ");
     return `SELECT ${columns} FROM (
       SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${readSetsSql(sources, bind)}))`;
   }
   const read = sources.map((source, number) => {
-    const isRecent = recent?.recent.has(number) ? [`${recentSql(recent.since)} AS recent${number}`] : [];
-    return `(SELECT ${[`${BITMAP} AS set${number}`, ...isRecent].join(", ")} ${fromSql(source)}) AS read${number}`;
+    const recent = source.since === undefined ? "" : `, ${recentSql(source.since)} AS recent${number}`;
+    return `(SELECT ${BITMAP} AS set${number}${recent} ${fromSql(source)}) AS read${number}`;
   });
   return `SELECT * FROM ${read.join(", ")}`;
 }
@@ -60,6 +56,17 @@ function fromSql(set: SetSource): string {
       : condition();
   return `FROM (${source}) WHERE ${isIn}`;
 }
+
+/**
+ * SQL: a SELECT with a row for each set: its `number`, how many `rows` its reading has, and how many `addresses` it has.
+ */
+export const countRowsSql = (sources: readonly SetSource[]): string =>
+  sources
+    .map((set, number) => {
+      const [isIn, from] = set.reading === "range" ? ["1", fromSql(set)] : [set.condition(), `FROM (${set.source})`];
+      return `SELECT ${number} AS number, count() AS rows, uniqExactIf(source_ip, ${isIn}) AS addresses ${from}`;
+    })
+    .join(" UNION ALL ");
 
 function groupSql(group: readonly NumberedSource[], bind: Bind): string {
   const [first, second] = group;

@@ -33,6 +33,8 @@ export type SetSource = {
    * condition that takes long, so that each distinct value is compared once.
    */
   readonly reading: "range" | "rows" | "values";
+  /** SQL: a time. Who was seen with the set since then is a bitmap, too. */
+  readonly since?: string;
   /** With the reading `values`: the words that stand in the value. */
   readonly words?: readonly string[];
 };

@@ -1,4 +1,4 @@
-import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
@@ -12,20 +12,22 @@ import { countSearch, searchIps } from "./operations.ts";
 import { SEARCH_DAYS } from "./parameters.ts";
 import { searchAll, searchCount } from "./queries.ts";
 import { compile, readSearch, type SearchDeps, searchCost } from "./search.ts";
+import { logSlow } from "./slow-search.ts";
 
 type Deps = SearchDeps & { readonly authenticate: Authenticate; readonly countLookups: CountLookups };
 
 export function registerSearch(app: FastifyInstance, deps: Deps): void {
-  const readCount = async (compiled: CompiledSearch, signal: AbortSignal) => {
+  const readCount = async (compiled: CompiledSearch, read: Read, signal: AbortSignal) => {
     const query = searchCount(compiled);
-    return onlyRow(query, await deps.read(query, compiled.params, signal));
+    return onlyRow(query, await read(query, compiled.params, signal));
   };
 
   registerOperation(app, countSearch, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const compiled = compile(search);
+    const read = logSlow(deps.read, compiled, request.log);
     const { count, matching } = await app.admission.run(request, searchCost(compiled), signal, () =>
-      readCount(compiled, signal),
+      readCount(compiled, read, signal),
     );
     return { ...describeSearch(search, matching > count, reply), count };
   });
@@ -34,11 +36,12 @@ export function registerSearch(app: FastifyInstance, deps: Deps): void {
     const { signal } = deadline;
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const compiled = compile(search);
+    const read = logSlow(deps.read, compiled, request.log);
     const { counted, blocks } = await app.admission.run(request, searchCost(compiled), signal, async () => {
-      const counted = await readCount(compiled, signal);
+      const counted = await readCount(compiled, read, signal);
       return {
         counted,
-        blocks: counted.count === 0 ? [] : await deps.read(searchAll(compiled), compiled.params, signal),
+        blocks: counted.count === 0 ? [] : await read(searchAll(compiled), compiled.params, signal),
       };
     });
     const count = blocks.reduce((sum, { source_ip }) => sum + source_ip.length, 0);

@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
@@ -15,6 +15,7 @@ import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, MAX_ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
 import { compile, readSearch, type Search, type SearchDeps, searchCost } from "./search.ts";
+import { logSlow } from "./slow-search.ts";
 import { type CountedField, countByValue, countNarrower } from "./stats-queries.ts";
 
 const nothing = z.array(z.never());
@@ -112,7 +113,7 @@ function registerStats(
       request,
       2 * searchCost(compiled),
       signal,
-      () => readStats(search, compiled, deps, signal),
+      () => readStats(search, compiled, logSlow(deps.read, compiled, request.log), signal),
     );
     const countries = mostFirst(
       valuesOf("country").map(({ value, count }) => ({ name: countryName(value.toUpperCase()), count })),
@@ -142,7 +143,7 @@ function registerStats(
   });
 }
 
-async function readStats(search: Search, compiled: CompiledSearch, { read }: Deps, signal: AbortSignal) {
+async function readStats(search: Search, compiled: CompiledSearch, read: Read, signal: AbortSignal) {
   const { names } = search;
   const actorNames = [...new Set([...names.networks.lists.actor.values()].map(({ name }) => name))];
   const narrower = compile(search, [

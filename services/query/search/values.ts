@@ -11,6 +11,7 @@ import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
 import { searchCount } from "./queries.ts";
 import { compile, readSearch, type SearchDeps, searchCost } from "./search.ts";
+import { logSlow } from "./slow-search.ts";
 import { countByValue } from "./stats-queries.ts";
 
 const values = counts({ value: z.string() });
@@ -70,11 +71,12 @@ export function registerSearchValues(
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
     const compiled = compile(search);
+    const read = logSlow(deps.read, compiled, request.log);
     const counting = searchCount(compiled);
     const [counted, rows] = await app.admission.run(request, 2 * searchCost(compiled), signal, () =>
       Promise.all([
-        deps.read(counting, compiled.params, signal).then((read) => onlyRow(counting, read)),
-        deps.read(countByValue(compiled, FACETS), { ...compiled.params, limit }, signal),
+        read(counting, compiled.params, signal).then((answer) => onlyRow(counting, answer)),
+        read(countByValue(compiled, FACETS), { ...compiled.params, limit }, signal),
       ]),
     );
     const listOf = (field: (typeof FACETS)[number]) =>

@@ -6,6 +6,7 @@ import type { Authenticate } from "../../auth.ts";
 import { SEARCH_DAYS } from "../parameters.ts";
 import { searchPage } from "../queries.ts";
 import { compile, readSearch, type Search, type SearchDeps, type SearchRequest, searchCost } from "../search.ts";
+import { logSlow } from "../slow-search.ts";
 import { SCROLL, SIZE } from "./operations.ts";
 import { digestOf, readScroll, writeScroll } from "./scroll.ts";
 
@@ -43,8 +44,9 @@ export async function readPage(
   const first = readScroll(readParameter(request.query, SCROLL), digest, deps.now());
   const { count, matching, addresses } = await app.admission.run(request, searchCost(compiled), signal, async () => {
     const page = searchPage(compiled);
+    const read = logSlow(deps.read, compiled, request.log);
     // One more than the page has, which says whether another page follows.
-    return onlyRow(page, await deps.read(page, { ...compiled.params, first, limit: size + 1 }, signal));
+    return onlyRow(page, await read(page, { ...compiled.params, first, limit: size + 1 }, signal));
   });
   const next = addresses[size];
   return {
