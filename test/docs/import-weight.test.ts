@@ -7,7 +7,7 @@ import { readImports } from "./imports.ts";
  */
 const MOST_LOADED = {
   "services/ingest/pipeline/pipeline.ts": 30,
-  "services/query/search/route.ts": 69,
+  "services/query/search/route.ts": 66,
   "services/query/stats/route.ts": 51,
 };
 

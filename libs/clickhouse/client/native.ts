@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { IncompleteResponseError } from "./errors.ts";
 
 /** Values of a column by row; those of more than 32 bits as several numbers each, the lowest bits first. */
 export type NumberColumn = Uint32Array<ArrayBuffer>;
+export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
 /** A column of arrays: the values of all, one row after the other, and for each row the index after its last one. */
 export class ArrayColumn {
   readonly ends: Uint32Array;

@@ -1,5 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { ATTACK_TAG, severitySql } from "@noisefloor/clickhouse/client/attack-sql.ts";
+import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery, onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import {
   ADDRESS_TAGS,
@@ -17,7 +18,7 @@ import { ATTACKED } from "../address-index/sighting-table.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";
 import { IN_SCOPES } from "../scope-sql.ts";
-import { ACTIVE, blocks, numberColumn, slice } from "./queries.ts";
+import { ACTIVE, blocks, slice } from "./queries.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;

@@ -1,4 +1,4 @@
-import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { TAG_ACTIVITY_HOURLY, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
@@ -97,8 +97,6 @@ export const countPerWideBucket = (segments: number) => {
     row: bucketCount,
   });
 };
-
-export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
 
 const rowsParams = z.object({ tag: slice.tag, scopes: slice.scopes, first: blocks.first, end: slice.end });
 const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, hours: numberColumn });

@@ -2,6 +2,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { streamContexts } from "../address/read-contexts.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost } from "../costs.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
@@ -9,7 +10,6 @@ import { describeSearch } from "../search/adjusted-query.ts";
 import { ADJUSTED, wrongQuery } from "../search/operations.ts";
 import { SCROLL, SIZE } from "../search/pages/operations.ts";
 import { readPage } from "../search/pages/read-page.ts";
-import type { PageDeps } from "../search/pages/route.ts";
 import { QUERY, SEARCH_DAYS } from "../search/parameters.ts";
 import { count, NOT_ENTITLED } from "../wire.ts";
 import { onlySeen } from "./context-route.ts";
@@ -61,7 +61,7 @@ export const legacySearch = defineOperation({
   },
 });
 
-export function registerLegacySearch(app: FastifyInstance, deps: PageDeps): void {
+export function registerLegacySearch(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, legacySearch, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
     const { search, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, signal);

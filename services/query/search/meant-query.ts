@@ -7,7 +7,6 @@ import { comparableCountries } from "../conditions/comparable-names.ts";
 import type { Names } from "../conditions/names.ts";
 import { resolveQuery } from "../conditions/resolve-query.ts";
 import { readInTurn } from "./admit-query.ts";
-import { warnOfNothing } from "./warnings.ts";
 
 /** A query as it runs. */
 export type MeantQuery = {
@@ -34,10 +33,6 @@ export async function readMeantQuery(
     if (!("errors" in adjusted)) return { ...adjusted, text: quoted };
   }
   return { ...read, text };
-}
-
-export async function warningsOf({ meant, names }: { readonly meant: MeantQuery; readonly names: Names }) {
-  return [...new Set([...meant.warnings, ...(await warnOfNothing(meant.query, names))])];
 }
 
 /** In lower case, by word: ` a b \n c `. */

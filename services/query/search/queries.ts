@@ -1,7 +1,7 @@
+import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import { numberColumn } from "../activity/queries.ts";
 import { allRows } from "../all-rows.ts";
 import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
 import { inScopes } from "../scope-sql.ts";
@@ -28,6 +28,17 @@ export const searchCount = ({ sql }: CompiledSearch) =>
       `SELECT sum(result.count) AS count, sum(result.matching) AS matching FROM ${results} AS result`,
     params: searchParams,
     row: z.object({ count: z.int(), matching: z.int() }),
+  });
+
+/** How many addresses a search has, and how many of these match each of its narrower ones. */
+export const countNarrower = ({ sql }: Pick<CompiledSearch, "sql">) =>
+  defineQuery({
+    name: "search-counts",
+    sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching, narrower FROM (${sql})`,
+    combine: (results) => `SELECT sum(result.count) AS count, sum(result.matching) AS matching,
+        sumForEach(result.narrower) AS narrower FROM ${results} AS result`,
+    params: searchParams,
+    row: z.object({ count: z.int(), matching: z.int(), narrower: z.array(z.int()) }),
   });
 
 /** All addresses of a search as numbers, in blocks: the last seen first, ties by address. */

@@ -4,19 +4,16 @@ import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { REQUEST_METADATA } from "../address/response.ts";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
-import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { describeSearch } from "./adjusted-query.ts";
 import { countSearch, searchIps } from "./operations.ts";
 import { SEARCH_DAYS } from "./parameters.ts";
 import { searchAll, searchCount } from "./queries.ts";
-import { compile, readSearch, type SearchDeps, searchCost } from "./search.ts";
+import { compile, readSearch, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
 
-type Deps = SearchDeps & { readonly authenticate: Authenticate; readonly countLookups: CountLookups };
-
-export function registerSearch(app: FastifyInstance, deps: Deps): void {
+export function registerSearch(app: FastifyInstance, deps: RouteDeps): void {
   const readCount = async (compiled: CompiledSearch, read: Read, signal: AbortSignal) => {
     const query = searchCount(compiled);
     return onlyRow(query, await read(query, compiled.params, signal));

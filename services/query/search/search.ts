@@ -5,8 +5,9 @@ import { type RawQuery, readParameter } from "@noisefloor/http/requests/paramete
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
-import type { Authenticate, AuthorizedCaller } from "../auth.ts";
+import type { AuthorizedCaller } from "../auth.ts";
 import { ALL, type SetQuery, visitTree } from "../conditions/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../conditions/compile-bitmaps.ts";
 import type { Names } from "../conditions/names.ts";
@@ -15,7 +16,7 @@ import { readScopes } from "../parameters.ts";
 import { type Asking, admitQuery, yieldIfLong } from "./admit-query.ts";
 import { type MeantQuery, readMeantQuery } from "./meant-query.ts";
 import { QUERY } from "./parameters.ts";
-import { countNarrower } from "./stats-queries.ts";
+import { countNarrower } from "./queries.ts";
 
 /** What a caller searches for. */
 export type SearchParameters = {
@@ -55,7 +56,7 @@ export type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
 export async function readSearch(
   request: SearchRequest,
   days: number | undefined,
-  deps: SearchDeps & { readonly authenticate: Authenticate },
+  deps: RouteDeps,
   signal: AbortSignal,
 ): Promise<Search> {
   const caller = deps.authenticate(request);

@@ -6,17 +6,6 @@ import { z } from "zod";
 import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
 import { inScopes } from "../scope-sql.ts";
 
-/** How many addresses a search has, and how many of these match each of its narrower ones. */
-export const countNarrower = ({ sql }: Pick<CompiledSearch, "sql">) =>
-  defineQuery({
-    name: "search-counts",
-    sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching, narrower FROM (${sql})`,
-    combine: (results) => `SELECT sum(result.count) AS count, sum(result.matching) AS matching,
-        sumForEach(result.narrower) AS narrower FROM ${results} AS result`,
-    params: searchParams,
-    row: z.object({ count: z.int(), matching: z.int(), narrower: z.array(z.int()) }),
-  });
-
 /** There may be as many values as observations: above this, ClickHouse groups on disk. */
 const MAX_BYTES_IN_MEMORY = 256 * 1024 * 1024;
 

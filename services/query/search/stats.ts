@@ -1,4 +1,3 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
@@ -6,7 +5,7 @@ import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
 import { actors, classified } from "../conditions/names.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
@@ -14,9 +13,10 @@ import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire
 import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, MAX_ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
-import { compile, readSearch, type Search, type SearchDeps, searchCost } from "./search.ts";
+import { countNarrower } from "./queries.ts";
+import { compile, readSearch, type Search, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
-import { type CountedField, countByValue, countNarrower } from "./stats-queries.ts";
+import { type CountedField, countByValue } from "./stats-queries.ts";
 
 const nothing = z.array(z.never());
 const statsSchema = z
@@ -94,16 +94,14 @@ export const earlierSearchStats = defineOperation({
   path: "/v2/experimental/gnql/stats",
 });
 
-type Deps = SearchDeps & { readonly authenticate: Authenticate; readonly catalogue: Pick<TagCatalogue, "byId"> };
-
-export function registerSearchStats(app: FastifyInstance, deps: Deps): void {
+export function registerSearchStats(app: FastifyInstance, deps: RouteDeps): void {
   for (const operation of [searchStats, earlierSearchStats]) registerStats(app, operation, deps);
 }
 
 function registerStats(
   app: FastifyInstance,
   operation: typeof searchStats | typeof earlierSearchStats,
-  deps: Deps,
+  deps: RouteDeps,
 ): void {
   registerOperation(app, operation, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);

@@ -5,13 +5,13 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { ADDRESSES_ROUTE, rejectBody } from "../request-body.ts";
 import { texts } from "../wire.ts";
 import { adjustedQueryOf } from "./adjusted-query.ts";
 import { admitQuery } from "./admit-query.ts";
-import { warningsOf } from "./meant-query.ts";
-import { readMeant, type SearchDeps } from "./search.ts";
+import { readMeant } from "./search.ts";
+import { warningsOf } from "./warnings.ts";
 
 const EXAMPLE_ERROR = {
   message: 'no field is called "clasification". Did you mean "classification"?',
@@ -65,10 +65,7 @@ export const validateQuery = defineOperation({
   errorResponses: { 400: errorResponse("The body is no such JSON.", NO_QUERY) },
 });
 
-export function registerValidateQuery(
-  app: FastifyInstance,
-  deps: SearchDeps & { readonly authenticate: Authenticate },
-): void {
+export function registerValidateQuery(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(
     app,
     validateQuery,

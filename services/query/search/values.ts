@@ -3,14 +3,14 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operations/
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { count, counts, NOT_ENTITLED } from "../wire.ts";
 import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
 import { searchCount } from "./queries.ts";
-import { compile, readSearch, type SearchDeps, searchCost } from "./search.ts";
+import { compile, readSearch, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
 import { countByValue } from "./stats-queries.ts";
 
@@ -63,10 +63,7 @@ export const searchValues = defineOperation({
 
 const FACETS = ["port", "path", "user_agent", "ja3", "ja4", "hassh"] as const;
 
-export function registerSearchValues(
-  app: FastifyInstance,
-  deps: SearchDeps & { readonly authenticate: Authenticate },
-): void {
+export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, searchValues, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);

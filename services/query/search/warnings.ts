@@ -2,9 +2,14 @@ import type { Condition, Query } from "@noisefloor/domain/query-language/query.t
 import { countryName } from "../address/response.ts";
 import type { Names } from "../conditions/names.ts";
 import { openResolver } from "../conditions/resolve-query.ts";
+import type { MeantQuery } from "./meant-query.ts";
+
+export async function warningsOf({ meant, names }: { readonly meant: MeantQuery; readonly names: Names }) {
+  return [...new Set([...meant.warnings, ...(await warnOfNothing(meant.query, names))])];
+}
 
 /** What to tell of conditions that can match nothing by what is known without the store: the first few. */
-export async function warnOfNothing(query: Query, names: Names): Promise<readonly string[]> {
+async function warnOfNothing(query: Query, names: Names): Promise<readonly string[]> {
   const resolve = openResolver(names);
   const warnings = new Set<string>();
   for (const condition of conditionsOf(query)) {

@@ -5,17 +5,17 @@ import type { ToJsonArray } from "@noisefloor/http/response-bodies/response-body
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import { toFullContext } from "../address/response.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { toRecord } from "../address/store-lookup.ts";
 import { timeseriesCost } from "../costs.ts";
 import { adjustedQueryOf, setAdjustedQuery } from "../search/adjusted-query.ts";
-import type { PageDeps } from "../search/pages/route.ts";
 import { INTERVAL, LIMIT, OFFSET, timeseries, timeseriesStats } from "./operations.ts";
 import { bucketDetails, countMatching, listMatching } from "./queries.ts";
 import { readSeries, type Series } from "./series.ts";
 
 const HOURS = { hour: 1, day: 24 } as const;
 
-export function registerTimeseries(app: FastifyInstance, deps: PageDeps): void {
+export function registerTimeseries(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, timeseriesStats, async (request, reply, { signal }) => {
     const series = await readSeries(request, HOURS[readParameter(request.query, INTERVAL)], deps, signal);
     const cost = timeseriesCost({ days: series.days, conditions: series.compiled.conditions.columns.length });
@@ -62,7 +62,7 @@ type Pair = { readonly bucket: number; readonly ip: number };
 async function listByHour(
   series: Series,
   pairs: readonly Pair[],
-  deps: PageDeps,
+  deps: RouteDeps,
   signal: AbortSignal,
   toJsonArray: ToJsonArray,
 ) {
@@ -84,7 +84,7 @@ type Row = ReturnType<typeof toRow>;
 /** Bounds the memory of a query. */
 const PAIRS_PER_QUERY = 200;
 
-async function* readRows(series: Series, pairs: readonly Pair[], deps: PageDeps, signal: AbortSignal) {
+async function* readRows(series: Series, pairs: readonly Pair[], deps: RouteDeps, signal: AbortSignal) {
   for (let start = 0; start < pairs.length; start += PAIRS_PER_QUERY) {
     const part = pairs.slice(start, start + PAIRS_PER_QUERY);
     const first = series.buckets[part[0]?.bucket ?? 0];
@@ -112,7 +112,7 @@ async function* readRows(series: Series, pairs: readonly Pair[], deps: PageDeps,
   }
 }
 
-function toRow({ ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>, deps: PageDeps) {
+function toRow({ ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>, deps: RouteDeps) {
   const context = { ...toRecord(ip, { ip, latest, tag_ids }, deps), details: { ...details, ip } };
   const { internet_scanner_intelligence: scanner } = toFullContext(ip, context, deps.catalogue);
   return { ip, internet_scanner_intelligence: { ...scanner, tags: scanner.tags.map(({ name }) => name) } };

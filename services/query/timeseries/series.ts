@@ -10,13 +10,13 @@ import {
 import { choice, type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
-import type { Authenticate } from "../auth.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { bindValues } from "../conditions/bound-values.ts";
 import { candidatesOf } from "../conditions/candidates.ts";
 import { compileSearch } from "../conditions/compile-bitmaps.ts";
 import { compileForBuckets } from "../conditions/compile-buckets.ts";
 import { END_NAMES, START_NAMES } from "../parameters.ts";
-import { readSearch, type Search, type SearchDeps, type SearchRequest } from "../search/search.ts";
+import { readSearch, type Search, type SearchRequest } from "../search/search.ts";
 import type { BucketSearch } from "./queries.ts";
 
 const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));
@@ -69,7 +69,7 @@ export type Series = {
 export async function readSeries(
   request: SearchRequest,
   widthHours: number,
-  deps: SearchDeps & { readonly authenticate: Authenticate },
+  deps: RouteDeps,
   signal: AbortSignal,
 ): Promise<Series> {
   readParameter(request.query, JSON_ALONE);

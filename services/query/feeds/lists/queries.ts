@@ -1,8 +1,7 @@
-import { ArrayColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { ArrayColumn, numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import { numberColumn } from "../../activity/queries.ts";
 import { allRows } from "../../all-rows.ts";
 import { type CompiledSearch, searchParams } from "../../conditions/compile-bitmaps.ts";
 import { inScopes, scopesParam } from "../../scope-sql.ts";

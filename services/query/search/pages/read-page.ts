@@ -2,10 +2,10 @@ import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
-import type { Authenticate } from "../../auth.ts";
+import type { RouteDeps } from "../../address/route-deps.ts";
 import { SEARCH_DAYS } from "../parameters.ts";
 import { searchPage } from "../queries.ts";
-import { compile, readSearch, type Search, type SearchDeps, type SearchRequest, searchCost } from "../search.ts";
+import { compile, readSearch, type Search, type SearchRequest, searchCost } from "../search.ts";
 import { logSlow } from "../slow-search.ts";
 import { SCROLL, SIZE } from "./operations.ts";
 import { digestOf, readScroll, writeScroll } from "./scroll.ts";
@@ -31,7 +31,7 @@ export async function readPage(
   app: FastifyInstance,
   request: SearchRequest,
   form: object,
-  deps: SearchDeps & { readonly authenticate: Authenticate },
+  deps: RouteDeps,
   signal: AbortSignal,
 ): Promise<SearchedPage> {
   const days = readParameter(request.query, SEARCH_DAYS);

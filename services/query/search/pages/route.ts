@@ -1,13 +1,11 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { type OperationHandler, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
-import { type SummaryDeps, streamContexts, streamSummaries } from "../../address/read-contexts.ts";
+import { streamContexts, streamSummaries } from "../../address/read-contexts.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../../address/response.ts";
-import type { Authenticate } from "../../auth.ts";
+import type { RouteDeps } from "../../address/route-deps.ts";
 import { bulkCost } from "../../costs.ts";
-import type { CountLookups } from "../../rate-limit/count-lookups.ts";
 import { describeSearch, setAdjustedQuery } from "../adjusted-query.ts";
 import type { Search } from "../search.ts";
 import { csvLines } from "./csv.ts";
@@ -15,13 +13,7 @@ import { EXCLUDE, withoutMembers } from "./exclude.ts";
 import { FORMAT, QUICK, SCROLL, search, searchMetadata } from "./operations.ts";
 import { readPage } from "./read-page.ts";
 
-export type PageDeps = SummaryDeps & {
-  readonly catalogue: TagCatalogue;
-  readonly authenticate: Authenticate;
-  readonly countLookups: CountLookups;
-};
-
-export function registerSearchPages(app: FastifyInstance, deps: PageDeps): void {
+export function registerSearchPages(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, search, pages(app, deps, new Set()));
   registerOperation(app, searchMetadata, pages(app, deps, new Set(["raw_data"])));
 }
@@ -31,7 +23,7 @@ type Pages = typeof search | typeof searchMetadata;
 /** Answers with pages of rows. @param always members that no row has. */
 function pages(
   app: FastifyInstance,
-  deps: PageDeps,
+  deps: RouteDeps,
   always: ReadonlySet<string>,
 ): OperationHandler<Pages["path"], Pages["success"]["schema"]> {
   return async (request, reply, deadline, { toJsonArray, toMediaBody }) => {
@@ -76,14 +68,14 @@ function pages(
   };
 }
 
-async function* quickRows(ips: readonly string[], { scopes }: Search, deps: PageDeps, signal: AbortSignal) {
+async function* quickRows(ips: readonly string[], { scopes }: Search, deps: RouteDeps, signal: AbortSignal) {
   for await (const [ip, summary] of streamSummaries(ips, scopes, deps, signal)) yield toQuickContext(ip, summary);
 }
 
 async function* fullRows(
   ips: readonly string[],
   { scopes }: Search,
-  deps: PageDeps,
+  deps: RouteDeps,
   excluded: ReadonlySet<string>,
   signal: AbortSignal,
 ) {
