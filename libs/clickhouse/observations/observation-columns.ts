@@ -13,10 +13,10 @@ const STORED = {
   identifier: text,
   dataset: text,
   workspace: text,
-  transport: text,
+  ip_protocol: text,
   port: () => z.int().nullable(),
   tags: texts,
-  application: text,
+  protocol_name: text,
   logins: () => z.array(z.object({ username: z.string(), password: z.string() })),
   count: () => z.int(),
   texts,
@@ -25,8 +25,8 @@ const STORED = {
   text,
   lines: texts,
   body: text,
-  asn: () => z.int(),
-  country: text,
+  as_number: () => z.int(),
+  country_code: text,
   latitude: () => z.number(),
   longitude: () => z.number(),
   flag: () => z.boolean(),
@@ -78,7 +78,7 @@ export type StoredObservation = z.output<typeof observationColumns>;
 export type Reported<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> };
 
 /** The members whose column has the default 0, where the sensor reported nothing. Port 0 is a port. */
-const ZERO_IS_NONE: ReadonlySet<string> = new Set(namesOf(MEMBERS, "count", "asn", "flag"));
+const ZERO_IS_NONE: ReadonlySet<string> = new Set(namesOf(MEMBERS, "count", "as_number", "flag"));
 
 /** The members of an object that are no column's default. */
 export function reported<Members extends object>(members: Members): Reported<Members> {

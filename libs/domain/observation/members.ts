@@ -144,7 +144,7 @@ export const VISIT = {
     doc: "Its workspace: only in the personal dataset, and required there unless the sensor key has one.",
   },
   transport: {
-    type: "transport",
+    type: "ip_protocol",
     rules: ["transport"],
     maps: ["transport"],
     search: [{ field: "protocol", kind: "value", names: "raw_data.scan.protocol protocol" }],
@@ -158,7 +158,7 @@ export const VISIT = {
   },
   tags: { type: "tags", maxLength: 128, maxItems: 64, doc: "Tag ids (UUIDs) or slugs from the catalogue." },
   application: {
-    type: "application",
+    type: "protocol_name",
     maxLength: 32,
     doc: "The application protocol that the sensor recognised or spoke: ssh, telnet, http, smb, ...",
     rules: ["application"],
@@ -224,7 +224,7 @@ export const VISIT = {
 /** What is known of the source, which enrichment fills in. */
 export const SOURCE = {
   asn: {
-    type: "asn",
+    type: "as_number",
     doc: "Autonomous system number of the source.",
     rules: ["asn"],
     maps: ["asn"],
@@ -238,7 +238,7 @@ export const SOURCE = {
     search: [{ field: "organization", kind: "words", names: "metadata.organization", facet: "network" }],
   },
   country: {
-    type: "country",
+    type: "country_code",
     rules: ["country"],
     maps: ["country"],
     search: [

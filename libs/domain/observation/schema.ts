@@ -48,10 +48,10 @@ const SCHEMAS = {
   dataset: () => z.enum(DATASETS).optional(),
   workspace: () =>
     text({ maxLength: MAX_WORKSPACE_ID }).regex(WORKSPACE_ID, `must be ${WORKSPACE_ID_CHARACTERS}`).optional(),
-  transport: () => z.enum(TRANSPORTS).optional(),
+  ip_protocol: () => z.enum(TRANSPORTS).optional(),
   port: () => z.int().min(0).max(65_535).optional(),
   tags: (member: Member) => listOf(identifier(member), member).default([]),
-  application: (member: Member) =>
+  protocol_name: (member: Member) =>
     text(member)
       .regex(/^[a-z0-9][a-z0-9._-]*$/, "must be a lower-case name like ssh")
       .optional(),
@@ -71,8 +71,8 @@ const SCHEMAS = {
       )
       .optional(),
   body: (member: Member) => text(member).optional(),
-  asn: () => asnSchema.optional(),
-  country: () =>
+  as_number: () => asnSchema.optional(),
+  country_code: () =>
     z
       .string()
       .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 alpha-2 code")

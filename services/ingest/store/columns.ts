@@ -50,10 +50,10 @@ const TEXT_TYPES = [
   "identifier",
   "dataset",
   "workspace",
-  "transport",
-  "application",
+  "ip_protocol",
+  "protocol_name",
   "text",
-  "country",
+  "country_code",
   "object",
 ] as const;
 const TEXTS_TYPES = ["texts", "identifiers", "digests", "lines"] as const;
@@ -66,7 +66,7 @@ export const COLUMNS: readonly NamedColumn[] = [
   ...namesOf(MEMBERS, ...TEXTS_TYPES).map((name) => named(name, TEXTS, (row) => row[name])),
   ...namesOf(MEMBERS, "tags").map((name) => named(name, UUIDS, (row) => row[name])),
   ...namesOf(MEMBERS, "port").map((name) => named(name, NULLABLE_UINT16, (row) => row[name])),
-  ...namesOf(MEMBERS, "count", "asn").map((name) => named(name, UINT32, (row) => row[name])),
+  ...namesOf(MEMBERS, "count", "as_number").map((name) => named(name, UINT32, (row) => row[name])),
   ...namesOf(MEMBERS, "latitude", "longitude").map((name) => named(name, FLOAT32, (row) => row[name])),
   ...namesOf(MEMBERS, "flag").map((name) => named(name, BOOL, (row) => row[name])),
   ...namesOf(MEMBERS, "logins").map((name) =>

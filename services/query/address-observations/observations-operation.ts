@@ -43,9 +43,9 @@ const {
 /** Their names. */
 export const SHOWN_MEMBERS = namesOf(
   SHOWN,
-  "transport",
+  "ip_protocol",
   "port",
-  "application",
+  "protocol_name",
   "logins",
   "count",
   "texts",
@@ -60,9 +60,9 @@ const optionalTexts = () => texts.optional();
 
 /** A member that the sensor did not report is missing. */
 const SCHEMAS = {
-  transport: optionalText,
+  ip_protocol: optionalText,
   port: () => z.int().min(0).max(65_535).optional(),
-  application: optionalText,
+  protocol_name: optionalText,
   logins: () => z.array(z.strictObject({ username: text, password: text })).optional(),
   count: () => count.optional(),
   texts: optionalTexts,
@@ -133,8 +133,6 @@ export const getAddressObservations = defineOperation({
           dataset: "global",
           destination_port: 22,
           transport: "tcp",
-          application: "ssh",
-          login_attempts: 2,
           credentials: [{ username: "root", password: "123456" }],
           commands: ["uname -a"],
           tags: [

@@ -1,5 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import type { NamesOf } from "@noisefloor/domain/observation/member.ts";
+import { MEMBERS, namesOf } from "@noisefloor/domain/observation/members.ts";
 import { z } from "zod";
 import { allRows } from "../all-rows.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
@@ -32,24 +34,23 @@ export const readTags = defineQuery({
 /** The most entries of each list of texts, as scanners could send any number. */
 export const MAX_ENTRIES = 100;
 
-/** An empty command or URL says nothing. */
-const filled = (column: string) => ({
-  entries: `arrayFilter(text -> text != '', ${column})`,
-  first: "entry",
-  second: "''",
-});
+export type EntryList = NamesOf<typeof MEMBERS, "logins" | "texts" | "digests">;
+/** SQL: the entries of a list in an observation, and the one or two texts of an entry. */
+type EntrySql = { readonly entries: string; readonly first: string; readonly second: string };
 
-/** Each list: SQL for its entries in an observation, and for the one or two texts of an entry. */
-const LISTS = {
-  credentials: { entries: "credentials", first: "entry.1", second: "entry.2" },
-  commands: filled("commands"),
-  urls: filled("urls"),
-  payloads: { entries: "payload_sha256", first: "entry", second: "''" },
-} as const;
-export type EntryList = keyof typeof LISTS;
+/** Each list of what an address sent and left. */
+const LISTS: ReadonlyMap<EntryList, EntrySql> = new Map<EntryList, EntrySql>([
+  ...namesOf(MEMBERS, "logins").map((name) => [name, { entries: name, first: "entry.1", second: "entry.2" }] as const),
+  // An empty command or URL says nothing.
+  ...namesOf(MEMBERS, "texts", "digests").map(
+    (name) => [name, { entries: `arrayFilter(text -> text != '', ${name})`, first: "entry", second: "''" }] as const,
+  ),
+]);
+/** Their names in the order of totals. */
+export const ENTRY_LISTS = [...LISTS.keys()];
 
 /** Each list in a query of its own: one query for all is slower for an address with many observations. */
-const mostFrequent = Object.entries(LISTS).map(
+const mostFrequent = [...LISTS].map(
   ([list, { entries, first, second }]) => `
     SELECT * FROM (
       SELECT '${list}' AS list, ${first} AS first, ${second} AS second, count() AS observations
@@ -66,34 +67,24 @@ export const readEntries = defineQuery({
   combine: (results) => `${allRows(results)} ORDER BY list, observations DESC, first, second`,
   params: ofAddress,
   row: z.object({
-    list: z.enum(Object.keys(LISTS).filter((name): name is EntryList => name in LISTS)),
+    list: z.enum(ENTRY_LISTS),
     first: z.string(),
     second: z.string(),
     observations: z.int(),
   }),
 });
 
-const TOTALS = Object.keys(LISTS).map((list) => `${list}_total`);
-
-/** The distinct entries of each list, also of those that are not listed, and all attempts to log in. */
+/** The distinct entries of each list, in the order of the lists, also of those that are not listed; all attempts to log in. */
 export const countEntries = defineQuery({
   name: "address-interaction-totals",
   sql: `
     SELECT sum(login_attempts) AS login_attempts,
-      ${Object.entries(LISTS)
-        .map(([list, { entries }]) => `uniqExactArray(${entries}) AS ${list}_total`)
-        .join(", ")}
+      [${[...LISTS.values()].map(({ entries }) => `uniqExactArray(${entries})`).join(", ")}] AS totals
     ${OF_ADDRESS} ${SETTINGS}`,
   combine: (results) =>
-    `SELECT ${["login_attempts", ...TOTALS].map((name) => `sum(${name}) AS ${name}`).join(", ")} FROM ${results}`,
+    `SELECT sum(result.login_attempts) AS login_attempts, sumForEach(result.totals) AS totals FROM ${results} AS result`,
   params: ofAddress,
-  row: z.object({
-    login_attempts: z.int(),
-    credentials_total: z.int(),
-    commands_total: z.int(),
-    urls_total: z.int(),
-    payloads_total: z.int(),
-  }),
+  row: z.object({ login_attempts: z.int(), totals: z.array(z.int()) }),
 });
 
 /** The sensors that saw an address, those with the most observations first, ties by name. Times in milliseconds. */

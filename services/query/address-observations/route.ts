@@ -13,7 +13,15 @@ import { ADDRESS, LIMIT, readScopes } from "../parameters.ts";
 import { namedSensorScopes, sensorScopes } from "../sensors/scopes.ts";
 import { CURSOR, getAddressObservations, OBSERVATIONS_FORMAT } from "./observations-operation.ts";
 import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
-import { countEntries, type EntryList, type OfAddress, readAddressSensors, readEntries, readTags } from "./queries.ts";
+import {
+  countEntries,
+  ENTRY_LISTS,
+  type EntryList,
+  type OfAddress,
+  readAddressSensors,
+  readEntries,
+  readTags,
+} from "./queries.ts";
 import { readAddressObservations } from "./read-observations.ts";
 
 /** `GET /v3/noise/ips/{ip}/...`, besides the timeline: details of an address, with the scopes of the timeline. */
@@ -116,25 +124,26 @@ async function sensorsOf({ ip, ...asked }: OfAddress, { read }: RouteDeps, signa
 }
 
 async function interactionOf(asked: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
-  const [entries, counted] = await Promise.all([
+  const [entries, { totals, ...attempts }] = await Promise.all([
     read(readEntries, asked, signal),
     read(countEntries, asked, signal).then((rows) => onlyRow(countEntries, rows)),
   ]);
-  const inList = (wanted: EntryList) => entries.filter(({ list }) => list === wanted);
+  const inList = (list: EntryList) => entries.filter((entry) => entry.list === list);
+  const totalOf = (list: EntryList) => totals[ENTRY_LISTS.indexOf(list)] ?? 0;
   return {
     ip: asked.ip,
-    login_attempts: counted.login_attempts,
+    ...attempts,
     credentials: inList("credentials").map(({ first: username, second: password, observations }) => ({
       username,
       password,
       observations,
     })),
-    total_credentials: counted.credentials_total,
+    total_credentials: totalOf("credentials"),
     commands: inList("commands").map(({ first: command, observations }) => ({ command, observations })),
-    total_commands: counted.commands_total,
+    total_commands: totalOf("commands"),
     urls: inList("urls").map(({ first: url, observations }) => ({ url, observations })),
-    total_urls: counted.urls_total,
-    payloads: inList("payloads").map(({ first: sha256, observations }) => ({ sha256, observations })),
-    total_payloads: counted.payloads_total,
+    total_urls: totalOf("urls"),
+    payloads: inList("payload_sha256").map(({ first: sha256, observations }) => ({ sha256, observations })),
+    total_payloads: totalOf("payload_sha256"),
   };
 }

@@ -1,28 +1,16 @@
+import type { SearchedMember } from "@noisefloor/domain/observation/members.ts";
 import { writeValue } from "@noisefloor/domain/query-language/completion/complete.ts";
 import { searchPath } from "../routing/paths.ts";
 import { Hostile } from "../text/hostile.tsx";
 
 /** The fields of the search language that pages show values of. */
 export type SearchedField =
-  | "asn"
-  | "city"
+  | Exclude<SearchedMember["field"], "user_agent">
+  | "useragent"
   | "classification"
-  | "country"
-  | "country_code"
   | "cve"
-  | "hassh"
-  | "host"
   | "ip"
-  | "ja3"
-  | "ja4"
-  | "method"
-  | "organization"
-  | "path"
-  | "rdns"
-  | "region"
-  | "sensor"
-  | "tags"
-  | "useragent";
+  | "tags";
 
 /** The condition that an address has a value, which stands for itself whatever is in it. */
 export const conditionOn = (field: SearchedField, value: string) => `${field}:${writeValue(value)}`;

@@ -92,14 +92,19 @@ export function withConnection(further: SessionState, { observation: session }: 
   if (contradictsConnection(own, session)) return further;
   const observation: Observation = {
     ...own,
-    source_port: own.source_port ?? session.source_port,
-    destination_port: own.destination_port ?? session.destination_port,
-    transport: own.transport ?? session.transport,
+    ...firstStated(own, session, [...namesOf(MEMBERS, "port"), ...namesOf(MEMBERS, "ip_protocol")]),
     application: betterApplication(own.application, session.application),
     tls: both(own.tls, session.tls, stated),
     ssh: both(own.ssh, session.ssh, stated),
   };
   return { ...further, observation };
+}
+
+/** Some members, each of the first of the two that has it. */
+function firstStated<Name extends keyof Observation>(one: Observation, other: Observation, names: readonly Name[]) {
+  const members: Partial<Pick<Observation, Name>> = {};
+  for (const name of names) members[name] = one[name] ?? other[name];
+  return members;
 }
 
 function mergeHttp(one: Http, other: Http): Http {

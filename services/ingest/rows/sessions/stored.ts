@@ -7,8 +7,8 @@ import type { SessionState } from "./merge.ts";
 
 /** The members that the observation of a stored row has as the row has them. */
 const STATED = [
-  ...namesOf(MEMBERS, "identifier", "dataset", "workspace", "transport", "port", "application", "count", "texts"),
-  ...namesOf(MEMBERS, "digests", "identifiers", "asn", "text", "country", "flag"),
+  ...namesOf(MEMBERS, "identifier", "dataset", "workspace", "ip_protocol", "port", "protocol_name", "count", "texts"),
+  ...namesOf(MEMBERS, "digests", "identifiers", "as_number", "text", "country_code", "flag"),
 ].filter((name) => name !== "observation_id");
 
 /**

@@ -45,11 +45,11 @@ const many = (values: readonly (string | undefined)[] | undefined): readonly str
 
 /** The forms that all values of some types of members have. */
 const FORMS: Partial<Record<Member["type"], TextField["takes"]>> = {
-  transport: { pattern: new RegExp(`^(?:${TRANSPORTS.join("|")})$`, "i"), description: TRANSPORTS.join(", ") },
+  ip_protocol: { pattern: new RegExp(`^(?:${TRANSPORTS.join("|")})$`, "i"), description: TRANSPORTS.join(", ") },
   digests: { pattern: /^[0-9a-f]{64}$/i, description: "64 hexadecimal digits" },
-  country: { pattern: /^[a-z]{2}$/i, description: "two letters, ISO 3166-1 alpha-2" },
+  country_code: { pattern: /^[a-z]{2}$/i, description: "two letters, ISO 3166-1 alpha-2" },
 };
-const MAX_NUMBERS = { port: 65_535, count: MAX_LOGIN_ATTEMPTS, asn: 4_294_967_295 } as const;
+const MAX_NUMBERS = { port: 65_535, count: MAX_LOGIN_ATTEMPTS, as_number: 4_294_967_295 } as const;
 
 type Named<Name extends string, Field> = readonly (readonly [name: Name, field: Field])[];
 
@@ -77,7 +77,7 @@ function uriOf({ http }: Taggable): string | undefined {
 
 /** The fields that are texts: those of members, and two that are made of several. */
 const TEXTS = [
-  ...namesOf(MEMBERS, "transport", "application", "text", "country").flatMap((name) =>
+  ...namesOf(MEMBERS, "ip_protocol", "protocol_name", "text", "country_code").flatMap((name) =>
     texts(name, MEMBERS[name], false, (observation) => one(observation[name])),
   ),
   ...namesOf(HTTP, "text", "body").flatMap((name) => texts("http", HTTP[name], false, ({ http }) => one(http?.[name]))),
@@ -101,7 +101,7 @@ const TEXTS = [
   ...texts("sensor_id", MEMBERS.sensor_id, false, ({ sensor_id }) => one(sensor_id)),
 ];
 
-const NUMBERS = namesOf(MEMBERS, "port", "count", "asn").flatMap((name) => {
+const NUMBERS = namesOf(MEMBERS, "port", "count", "as_number").flatMap((name) => {
   const { rules, type } = MEMBERS[name];
   const field: NumberField = {
     type: "number",

@@ -1,3 +1,4 @@
+import { LISTED_FIELDS } from "@noisefloor/domain/query-language/fields.ts";
 import { searchPath } from "../../routing/paths.ts";
 
 export const EXAMPLES = [
@@ -26,9 +27,8 @@ export function Examples() {
         ))}
       </dl>
       <p class="faint">
-        Conditions beside each other must all hold; OR, NOT and parentheses combine them. Fields are ip, classification,
-        tags, cve, actor, organization, country, asn, port, protocol, path, useragent, hassh, ja3, ja4, first_seen,
-        last_seen and more.
+        Conditions beside each other must all hold; OR, NOT and parentheses combine them. Fields are{" "}
+        {LISTED_FIELDS.map(({ name }) => name).join(", ")}.
       </p>
     </section>
   );
