@@ -2,18 +2,18 @@ import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { DAYS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { createSharedAnswers } from "../shared-answers.ts";
 import { count, ip, timestamp } from "../wire.ts";
-import { type AskedDeps, readLimited, toMetadata, toQuestion } from "./asked.ts";
 import { latestAddresses, latestOf, latestOfLists } from "./latest-addresses.ts";
 import { ERRORS, EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
+import { registerStatistic } from "./statistic.ts";
 
 const ASN: PathParameter = {
   schema: z
@@ -108,30 +108,29 @@ const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere
 const addressesOfNetwork = addressesAt("stats-network", "asn = {asn:UInt32}", { asn: z.int() });
 const addressesOfCountry = addressesAt("stats-country", "country = {country:String}", { country: z.string() });
 
-type Found = z.output<(typeof addressesOfNetwork)["row"]>;
+const toListed = ({ latest, total_ips }: z.output<(typeof addressesOfNetwork)["row"]>) => ({
+  ips: latest.map(([last, address]) => ({ ip: address, last_seen: formatTimestamp(last) })),
+  total_ips,
+});
 
-export function registerAddressesByPlace(app: FastifyInstance, deps: AskedDeps): void {
-  const answer = createSharedAnswers<Found>(app);
-  const toListed = ({ latest, total_ips }: Found) => ({
-    ips: latest.map(([last, address]) => ({ ip: address, last_seen: formatTimestamp(last) })),
-    total_ips,
+export function registerAddressesByPlace(app: FastifyInstance, deps: RouteDeps): void {
+  registerStatistic(app, getAddressesOfNetwork, deps, {
+    placeOf: ({ params }) => readPath(params.asn, ASN),
+    async read({ place, ...parameters }, signal) {
+      const params = { ...parameters, asn: Number(place.slice(2)) };
+      return onlyRow(addressesOfNetwork, await deps.read(addressesOfNetwork, params, signal));
+    },
+    toBody: (row, { place: asn, metadata }) => ({ asn, organization: row.organization, ...toListed(row), metadata }),
   });
-  registerOperation(app, getAddressesOfNetwork, async (request, _reply, { signal }) => {
-    const asn = readPath(request.params.asn, ASN);
-    const asked = readLimited(request, deps);
-    const found = await answer(toQuestion(request, asn, asked), signal, async (shared) => {
-      const params = { ...asked, asn: Number(asn.slice(2)) };
-      return onlyRow(addressesOfNetwork, await deps.read(addressesOfNetwork, params, shared));
-    });
-    return { asn, organization: found.organization, ...toListed(found), metadata: toMetadata(asked) };
-  });
-  registerOperation(app, getAddressesOfCountry, async (request, _reply, { signal }) => {
-    const country = readPath(request.params.country, COUNTRY);
-    const asked = readLimited(request, deps);
-    const found = await answer(toQuestion(request, country, asked), signal, async (shared) =>
-      onlyRow(addressesOfCountry, await deps.read(addressesOfCountry, { ...asked, country }, shared)),
-    );
-    const name = countryName(country);
-    return { country: name, country_code: country, ...toListed(found), metadata: toMetadata(asked) };
+  registerStatistic(app, getAddressesOfCountry, deps, {
+    placeOf: ({ params }) => readPath(params.country, COUNTRY),
+    read: async ({ place: country, ...parameters }, signal) =>
+      onlyRow(addressesOfCountry, await deps.read(addressesOfCountry, { ...parameters, country }, signal)),
+    toBody: (row, { place: code, metadata }) => ({
+      country: countryName(code),
+      country_code: code,
+      ...toListed(row),
+      metadata,
+    }),
   });
 }

@@ -1,18 +1,18 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_NETWORKS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import type { RouteDeps } from "../address/route-deps.ts";
 import { FIRST_SEEN_COST } from "../costs.ts";
 import { daysBack, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { createSharedAnswers } from "../shared-answers.ts";
 import { count, ip, timestamp } from "../wire.ts";
-import { type AskedDeps, readLimited, toMetadata, toQuestion } from "./asked.ts";
 import { latestAddresses, latestOf, latestOfLists } from "./latest-addresses.ts";
 import { EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
-import { readStoredSpan, type StoredSpan, storedSpanShape, toStoredSpan } from "./stored-hours.ts";
+import { registerStatistic } from "./statistic.ts";
+import { readStoredSpan, storedSpanShape, toStoredSpan } from "./stored-hours.ts";
 
 /** Of more days than these, most addresses are new, as scanners change theirs. */
 const FIRST_SEEN_DAYS = daysBack(30);
@@ -63,24 +63,21 @@ const firstSeenSince = defineQuery({
   row: z.object({ total_ips: z.int(), newest: latestAddresses }),
 });
 
-type Found = z.output<(typeof firstSeenSince)["row"]> & { readonly stored: StoredSpan };
-
-export function registerFirstSeen(app: FastifyInstance, deps: AskedDeps): void {
-  const answer = createSharedAnswers<Found>(app);
-  registerOperation(app, getFirstSeen, async (request, _reply, { signal }) => {
-    const asked = readLimited(request, deps, FIRST_SEEN_DAYS);
-    const question = toQuestion(request, "first-seen", asked, FIRST_SEEN_COST);
-    const { total_ips, newest, stored } = await answer(question, signal, async (shared) => {
+export function registerFirstSeen(app: FastifyInstance, deps: RouteDeps): void {
+  registerStatistic(app, getFirstSeen, deps, {
+    days: FIRST_SEEN_DAYS,
+    cost: FIRST_SEEN_COST,
+    async read(parameters, signal) {
       const [rows, stored] = await Promise.all([
-        deps.read(firstSeenSince, asked, shared),
-        readStoredSpan(asked, deps.read, shared),
+        deps.read(firstSeenSince, parameters, signal),
+        readStoredSpan(parameters, deps.read, signal),
       ]);
       return { ...onlyRow(firstSeenSince, rows), stored };
-    });
-    return {
+    },
+    toBody: ({ newest, total_ips, stored }, { metadata }) => ({
       ips: newest.map(([first, address]) => ({ ip: address, first_seen: formatTimestamp(first) })),
       total_ips,
-      metadata: { ...toMetadata(asked), ...toStoredSpan(stored) },
-    };
+      metadata: { ...metadata, ...toStoredSpan(stored) },
+    }),
   });
 }

@@ -23,7 +23,7 @@ const storedHours = defineQuery({
 /** From when to when observations are stored, in milliseconds on the hour; undefined when none are. */
 export type StoredSpan = { readonly from: number; readonly end: number } | undefined;
 
-/** @param asked the scopes, and the time in milliseconds before which observations have expired. */
+/** @param of the scopes, and the time in milliseconds before which observations have expired. */
 export async function readStoredSpan(
   { scopes, since }: { readonly scopes: Scope[]; readonly since: number },
   read: Read,
