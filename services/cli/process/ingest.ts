@@ -1,5 +1,9 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { forgetDeleted } from "@noisefloor/clickhouse/feeds/forget-deleted.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service/service.ts";
 import { readSensorFormats } from "../formats.ts";
 import { describeOwn } from "../own-addresses.ts";
@@ -8,7 +12,6 @@ import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
 import { type Caches, logRefreshes } from "./caches.ts";
 import type { Clients } from "./clients.ts";
-import { startForgetting } from "./forget-deleted.ts";
 import { renewRollups } from "./renew-rollups.ts";
 import { openDisk } from "./reports/disk.ts";
 import { startSensorReport } from "./reports/sensor-report.ts";
@@ -68,4 +71,21 @@ function watchedFormats(settings: ServiceContext["settings"], log: ServiceContex
     log.warn(own, `${describeOwn(own)}. Set OWN_ADDRESSES; "noisefloor doctor" says how to remove what is stored`);
   };
   return { formats, decode: { ...decode, onFlow } };
+}
+
+/** A start is busy enough. */
+const FIRST_MS = 5 * 60_000;
+
+/** Forgets what was deleted long ago, beside the service, once a day and after a start. A failure is tried again. */
+function startForgetting(client: ClickHouseClient, { log, closeStack }: Pick<ServiceContext, "log" | "closeStack">) {
+  const forget = async () => {
+    const forgotten = await forgetDeleted(client, Date.now());
+    if (forgotten > 0) log.info({ forgotten }, "feeds, tokens and guarded networks deleted long ago are forgotten");
+  };
+  const { stop } = repeatEvery(forget, {
+    everyMs: DAY_MS,
+    firstMs: FIRST_MS,
+    onError: (error) => log.debug({ err: error }, "forgetting what was deleted long ago failed; trying again in a day"),
+  });
+  closeStack.add(() => void stop());
 }

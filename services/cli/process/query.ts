@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/ask-index.ts";
@@ -5,12 +6,12 @@ import { registerQuery } from "@noisefloor/query/app/app.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import { type FeedHealth, type Feeds, openFeeds } from "@noisefloor/query/feeds/service/feeds.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
+import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { EXPLORER_DIRECTORY } from "../paths.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import type { HttpApp } from "./http/http.ts";
-import { openLookupLimit } from "./lookup-limit.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** How soon a changed feed or guard list is refreshed, by whichever process looks first. */
@@ -124,4 +125,24 @@ export async function openQuery(
     explorer: readExplorer(EXPLORER_DIRECTORY),
     now: Date.now,
   });
+}
+
+/**
+ * Opens the count of each caller's lookups: in Redis for all processes when that is configured, else in a file of this
+ * process. The port names the file, as no process beside this one has it and a restarted one has it again.
+ */
+async function openLookupLimit({ settings, log, metrics, closeStack }: ServiceContext): Promise<LookupLimit> {
+  const { redisUrl, clickhouse, http } = settings;
+  const file = join(clickhouse.dataDir, `lookups-${http.port}.json`);
+  const limit =
+    redisUrl === undefined
+      ? await localLookupLimit(file, Date.now, log)
+      : await sharedLookupLimit(redisUrl, Date.now, log);
+  closeStack.add(limit.close);
+  metrics.gauge(
+    "noisefloor_lookup_counter_up",
+    "1 while lookups are counted where they are configured to be; 0 while Redis is down and this process counts alone",
+    () => (limit.state() === "shared-down" ? 0 : 1),
+  );
+  return limit;
 }

@@ -8,8 +8,8 @@ import { type RuleFolder, readFolder } from "@noisefloor/ingest/tagging/rule-fil
 import type { ParsedTag } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
 import { openPrepared } from "@noisefloor/ingest/tagging/rule-files/prepared.ts";
 import type { RuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
+import { stringify } from "yaml";
 import { PREPARED_TAGS_FILE, TAGS_DIRECTORY } from "../paths.ts";
-import { ruleTexts } from "./rule-text.ts";
 import { toTag } from "./tag-file.ts";
 
 /** The tags of files: the starter catalogue, and the operator's own. */
@@ -32,11 +32,6 @@ export const ruleFolders = ({ tagRulesDirectory: own }: Pick<Settings, "tagRules
   ...(own === undefined ? [] : [ownFolder(own)]),
 ];
 export const ownFolder = (path: string): RuleFolder => ({ path, examples: "checked" });
-
-/** The starter catalogue. @param now becomes the date of a tag that has none. */
-export async function readStarterTags(now: number): Promise<Tag[]> {
-  return toTags(tagsIn(await readFolder(STARTER_FOLDER)), now);
-}
 
 /** Tags with errors are left out: the commands that use their rules end with the errors. */
 export async function readTagsOfFiles(
@@ -103,3 +98,29 @@ export async function addTags(
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Of our rules the longest has a fortieth of it. Pages show the text as a whole. */
+const MAX_LENGTH = 32_768;
+
+/** What the rule of each tag matches, by slug, as YAML. Of two with a slug the later one counts. */
+function ruleTexts(tags: readonly ParsedTag[]): Map<string, string> {
+  const withRules = new Map(tags.map((tag) => [tag.entry.slug, tag]));
+  return new Map(
+    [...withRules].flatMap(([slug, tag]) => (tag.rule === undefined ? [] : [[slug, textOf(tag)] as const])),
+  );
+}
+
+/** Tags of files that have not changed stay the same objects, and need to be written only once. */
+const known = new WeakMap<ParsedTag, string>();
+
+function textOf(tag: ParsedTag): string {
+  const text = known.get(tag) ?? shorten(stringify(tag.match, { lineWidth: 100 }));
+  known.set(tag, text);
+  return text;
+}
+
+function shorten(text: string): string {
+  if (text.length <= MAX_LENGTH) return text;
+  const kept = text.slice(0, text.lastIndexOf("\n", MAX_LENGTH) + 1);
+  return `${kept}# and ${text.length - kept.length} more characters\n`;
+}

@@ -5,12 +5,13 @@ import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.
 import { type OperationRequest, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import { type RawQuery, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
+import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, LIMIT, readScopes } from "../parameters.ts";
-import { namedSensorScopes, sensorScopes } from "../sensors/scopes.ts";
+import { KEY_NEEDED } from "../sensors/operation.ts";
 import { CURSOR, getAddressObservations, OBSERVATIONS_FORMAT } from "./observations-operation.ts";
 import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
 import {
@@ -146,4 +147,17 @@ async function interactionOf(asked: OfAddress, { read }: RouteDeps, signal: Abor
     payloads: inList("payload_sha256").map(({ first: sha256, observations }) => ({ sha256, observations })),
     total_payloads: totalOf("payload_sha256"),
   };
+}
+
+/** The data whose sensors a caller may know by name. @throws HttpError 403: the caller has no key. */
+function sensorScopes(caller: Caller): Scope[] {
+  if (caller.workspaceId === undefined) throw new HttpError(403, KEY_NEEDED);
+  return namedSensorScopes(caller);
+}
+
+/** The same for any caller: without a key, none. */
+function namedSensorScopes({ workspaceId, entitlements }: Caller): Scope[] {
+  if (workspaceId === undefined) return [];
+  const shared = entitlements.has("sensors") ? (["global", "community"] as const) : [];
+  return [{ dataset: "personal", workspaceId }, ...shared.map((dataset) => ({ dataset, workspaceId: "" }))];
 }

@@ -10,6 +10,11 @@ its rule looks at what is not stored: a body beyond its first 256 characters, or
 
 Services may run meanwhile, with the same rules. Interrupted, the same command again does what is left.`;
 
+const RULE_LANGUAGES = [
+  ["sigma", "Sigma rules about web servers, proxies and Zeek's http"],
+  ["crowdsec", "rules of CrowdSec's application firewall (WAF)"],
+] as const;
+
 const collect = (text: string, before: readonly string[]) => [...before, text];
 
 export const define: DefineCommand = (tags, createContext) => {
@@ -21,26 +26,17 @@ export const define: DefineCommand = (tags, createContext) => {
     .action(async (file: string, options: OutputOptions) =>
       (await import("./catalogue.ts")).runTagsImport(file, await createContext(), options),
     );
-  imports
-    .command("sigma")
-    .description(
-      "make tagging rules of Sigma rules about web servers, proxies and Zeek's http, refusing what cannot be said",
-    )
-    .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
-    .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
-    .option("--json", "as JSON", false)
-    .action(async (files: string[], options: { to: string; json: boolean }) =>
-      (await import("./import-rules.ts")).runTagsImportRules("sigma", files, options, await createContext()),
-    );
-  imports
-    .command("crowdsec")
-    .description("make tagging rules of rules of CrowdSec's application firewall (WAF), refusing what cannot be said")
-    .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
-    .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
-    .option("--json", "as JSON", false)
-    .action(async (paths: string[], options: { to: string; json: boolean }) =>
-      (await import("./import-rules.ts")).runTagsImportRules("crowdsec", paths, options, await createContext()),
-    );
+  for (const [language, description] of RULE_LANGUAGES) {
+    imports
+      .command(language)
+      .description(`make tagging rules of ${description}, refusing what cannot be said`)
+      .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
+      .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
+      .option("--json", "as JSON", false)
+      .action(async (paths: string[], options: { to: string; json: boolean }) =>
+        (await import("./import-rules.ts")).runTagsImportRules(language, paths, options, await createContext()),
+      );
+  }
   tags
     .command("list")
     .description("list them")

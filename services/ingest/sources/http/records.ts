@@ -6,7 +6,6 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { countIgnored, type IgnoredCounts } from "../../formats/ignored.ts";
-import { countBrackets } from "../../formats/json/count-brackets.ts";
 import { splitInTurns } from "../../formats/json/split.ts";
 import { observationsFormat } from "../../formats/observations.ts";
 import type { Envelope } from "../../formats/wrapped/envelope.ts";
@@ -107,4 +106,17 @@ export async function readRecords(parts: readonly Part[], options: ReadOptions):
     }
   }
   return { records, ignored: ignored.counts };
+}
+
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+
+/** How many objects and arrays begin in JSON at most: brackets in its texts count, too. */
+function countBrackets(bytes: Buffer): number {
+  let brackets = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === OPEN_BRACKET || byte === OPEN_BRACE) brackets++;
+  }
+  return brackets;
 }

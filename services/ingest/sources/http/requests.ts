@@ -7,7 +7,6 @@ import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { inBatches } from "../../batches.ts";
 
 /** What a request is known by when it is sent again. */
 export type RequestIdentity = {
@@ -159,5 +158,27 @@ export function openRequests(client: ClickHouseClient, { now, log }: { now: () =
         },
       };
     },
+  };
+}
+
+/**
+ * Does for many callers together what takes one query for any number of them: the items of those who call while a
+ * query runs are gathered for the next one.
+ */
+function inBatches<Item, Result>(act: (items: readonly Item[]) => Promise<Result>): (item: Item) => Promise<Result> {
+  let next: { readonly items: Item[]; readonly result: Promise<Result> } | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  return (item) => {
+    if (next === undefined) {
+      const items: Item[] = [];
+      const result = running.then(() => {
+        next = undefined;
+        return act(items);
+      });
+      running = result.catch(() => {});
+      next = { items, result };
+    }
+    next.items.push(item);
+    return next.result;
   };
 }
