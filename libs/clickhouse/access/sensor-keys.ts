@@ -1,8 +1,8 @@
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
-import { replaceRows } from "../mutations/replace-rows.ts";
+import { run } from "../client/query.ts";
+import { defineRecords, defineVersion } from "../records/define-records.ts";
 
 const sensorKeySchema = z.object({
   keyId: z.string(),
@@ -26,24 +26,20 @@ export type SensorKey = z.infer<typeof sensorKeySchema>;
  */
 export const OPEN_INTAKE_ID = "open-intake";
 
-/** Every key that was ever made, and the row of {@link OPEN_INTAKE_ID}. */
-export const allSensorKeys = defineQuery({
+const sensorKeys = defineRecords({
   name: "all-sensor-keys",
-  sql: `SELECT key_id AS keyId, label, dataset, workspace_id AS workspaceId, sensor_id AS sensorId,
-      key_sha256 AS sha256,
-      toUnixTimestamp64Milli(created_at) AS createdAt, is_revoked AS isRevoked
-    FROM sensor_keys FINAL ORDER BY created_at, key_id`,
-  params: z.object({}),
+  table: "sensor_keys",
   row: sensorKeySchema,
+  id: "keyId",
+  columns: { sha256: "key_sha256" },
+  orderBy: "created_at, key_id",
 });
 
-/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a revocation. */
-const sensorKeysVersion = defineQuery({
-  name: "sensor-keys-version",
-  sql: "SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) AS version FROM sensor_keys FINAL",
-  params: z.object({}),
-  row: z.object({ version: z.string() }),
-});
+/** Every key that was ever made, and the row of {@link OPEN_INTAKE_ID}. */
+export const allSensorKeys = sensorKeys.all;
+
+/** Changes whenever a sensor key does. */
+export const readSensorKeysVersion = defineVersion("sensor-keys-version", "sensor_keys");
 
 /** Every key that was ever made, revoked ones too. */
 export async function readSensorKeys(client: ClickHouseClient): Promise<SensorKey[]> {
@@ -77,22 +73,6 @@ export async function writeIntakeOpen(client: ClickHouseClient, isOpen: boolean,
   await writeSensorKey(client, { ...row, isRevoked: !isOpen }, now);
 }
 
-/** Changes whenever a sensor key does. */
-export async function readSensorKeysVersion(client: ClickHouseClient): Promise<string> {
-  return (await runForOne(client, sensorKeysVersion, {})).version;
-}
-
 /** Adds a key or replaces the one with its id. */
-export async function writeSensorKey(client: ClickHouseClient, key: SensorKey, now: number): Promise<void> {
-  const row = {
-    key_id: key.keyId,
-    label: key.label,
-    dataset: key.dataset,
-    workspace_id: key.workspaceId,
-    sensor_id: key.sensorId,
-    key_sha256: key.sha256,
-    created_at: toDateTime64(key.createdAt),
-    is_revoked: key.isRevoked,
-  };
-  await replaceRows(client, { table: "sensor_keys", idColumn: "key_id", rows: [row] }, now);
-}
+export const writeSensorKey = (client: ClickHouseClient, key: SensorKey, now: number): Promise<void> =>
+  sensorKeys.write(client, [key], now);

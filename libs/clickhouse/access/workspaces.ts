@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { ENTITLEMENTS } from "@noisefloor/domain/access/caller.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
-import { replaceRows } from "../mutations/replace-rows.ts";
+import { run } from "../client/query.ts";
+import { defineRecords, defineVersion } from "../records/define-records.ts";
 
 const workspaceSchema = z.object({
   workspaceId: z.string(),
@@ -24,59 +24,36 @@ const apiKeySchema = z.object({
 });
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-const allWorkspaces = defineQuery({
+const workspaces = defineRecords({
   name: "all-workspaces",
-  sql: "SELECT workspace_id AS workspaceId, name, plan, entitlements FROM workspaces FINAL ORDER BY workspace_id",
-  params: z.object({}),
+  table: "workspaces",
   row: workspaceSchema,
+  id: "workspaceId",
+  orderBy: "workspace_id",
 });
 
-const allApiKeys = defineQuery({
+const apiKeys = defineRecords({
   name: "all-api-keys",
-  sql: `SELECT key_id AS keyId, workspace_id AS workspaceId, label, key_sha256 AS sha256,
-      toUnixTimestamp64Milli(created_at) AS createdAt, is_revoked AS isRevoked
-    FROM api_keys FINAL ORDER BY created_at, key_id`,
-  params: z.object({}),
+  table: "api_keys",
   row: apiKeySchema,
+  id: "keyId",
+  columns: { sha256: "key_sha256" },
+  orderBy: "created_at, key_id",
 });
 
-/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a revocation. */
-const accessVersion = defineQuery({
-  name: "access-version",
-  sql: `SELECT concat(
-      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM workspaces FINAL), ' ',
-      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM api_keys FINAL)) AS version`,
-  params: z.object({}),
-  row: z.object({ version: z.string() }),
-});
-
-export const readWorkspaces = (client: ClickHouseClient): Promise<Workspace[]> => run(client, allWorkspaces, {});
-export const readApiKeys = (client: ClickHouseClient): Promise<ApiKey[]> => run(client, allApiKeys, {});
+export const readWorkspaces = (client: ClickHouseClient): Promise<Workspace[]> => run(client, workspaces.all, {});
+export const readApiKeys = (client: ClickHouseClient): Promise<ApiKey[]> => run(client, apiKeys.all, {});
 
 /** Changes whenever a workspace or a key does. */
-export async function readAccessVersion(client: ClickHouseClient): Promise<string> {
-  return (await runForOne(client, accessVersion, {})).version;
-}
+export const readAccessVersion = defineVersion("access-version", "workspaces", "api_keys");
 
 /** Adds a workspace or replaces the one with its id. */
-export async function writeWorkspace(client: ClickHouseClient, workspace: Workspace, now: number): Promise<void> {
-  const { workspaceId: workspace_id, name, plan, entitlements } = workspace;
-  const rows = [{ workspace_id, name, plan, entitlements }];
-  await replaceRows(client, { table: "workspaces", idColumn: "workspace_id", rows }, now);
-}
+export const writeWorkspace = (client: ClickHouseClient, workspace: Workspace, now: number): Promise<void> =>
+  workspaces.write(client, [workspace], now);
 
 /** Adds a key or replaces the one with its id. */
-export async function writeApiKey(client: ClickHouseClient, key: ApiKey, now: number): Promise<void> {
-  const row = {
-    key_id: key.keyId,
-    workspace_id: key.workspaceId,
-    label: key.label,
-    key_sha256: key.sha256,
-    created_at: toDateTime64(key.createdAt),
-    is_revoked: key.isRevoked,
-  };
-  await replaceRows(client, { table: "api_keys", idColumn: "key_id", rows: [row] }, now);
-}
+export const writeApiKey = (client: ClickHouseClient, key: ApiKey, now: number): Promise<void> =>
+  apiKeys.write(client, [key], now);
 
 /** The store holds keys by this hash alone. */
 export function hashKey(key: string): string {

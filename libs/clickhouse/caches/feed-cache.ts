@@ -1,12 +1,11 @@
 import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
-import { z } from "zod";
 import { hashKey } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, runForOne } from "../client/query.ts";
 import { readStoreIdentity } from "../client/store-identity.ts";
 import { readFeeds } from "../feeds/definitions.ts";
 import { type GuardNetwork, NO_WORKSPACE, readGuardNetworks } from "../feeds/guard-networks.ts";
 import { type FeedToken, readFeedTokens, readTokensOfDeletedFeeds } from "../feeds/tokens.ts";
+import { defineVersion } from "../records/define-records.ts";
 import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** The feeds that users made, their tokens and what they guard, kept in memory: a reader's token costs no query. */
@@ -31,22 +30,9 @@ export type FeedCache = {
 type Guard = { readonly networks: readonly GuardNetwork[]; readonly changedAt: number };
 const NO_GUARD: Guard = { networks: [], changedAt: 0 };
 
-/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a revocation. */
-const feedsVersion = defineQuery({
-  name: "feeds-version",
-  sql: `SELECT arrayStringConcat([
-      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM feeds FINAL),
-      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM feed_tokens FINAL),
-      (SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) FROM guard_networks FINAL)], ' ') AS version`,
-  params: z.object({}),
-  row: z.object({ version: z.string() }),
-});
-
+const TABLES = ["feeds", "feed_tokens", "guard_networks"];
+const readFeedsVersion = defineVersion("feeds-version", ...TABLES);
 const NO_ROWS = "0/0 0/0 0/0";
-
-async function readFeedsVersion(client: ClickHouseClient): Promise<string> {
-  return (await runForOne(client, feedsVersion, {})).version;
-}
 
 /** Reads them and keeps them up to date: a token that is made or revoked anywhere counts here within seconds. */
 export async function openFeedCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<FeedCache> {
@@ -72,7 +58,7 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
     },
     {
       ...options,
-      tables: ["feeds", "feed_tokens", "guard_networks"],
+      tables: TABLES,
       lossy: { isEmpty: (content) => content.isEmpty, readIdentity: () => readStoreIdentity(client) },
     },
   );

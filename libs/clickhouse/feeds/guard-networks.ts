@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
-import { replaceRows } from "../mutations/replace-rows.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { defineRecords } from "../records/define-records.ts";
 
 /** The workspace of what no feed of any workspace lists. */
 export const NO_WORKSPACE = "";
@@ -20,18 +20,18 @@ const guardSchema = z.object({
 /** A network that the feeds of a workspace never list. */
 export type GuardNetwork = z.infer<typeof guardSchema>;
 
-const allGuards = defineQuery({
+const guardNetworks = defineRecords({
   name: "guard-networks",
-  sql: `SELECT toString(guard_id) AS id, workspace_id AS workspaceId, network, note,
-      toUnixTimestamp64Milli(created_at) AS createdAt, toUnixTimestamp64Milli(updated_at) AS updatedAt,
-      is_deleted AS isDeleted
-    FROM guard_networks FINAL ORDER BY created_at, id`,
-  params: z.object({}),
+  table: "guard_networks",
   row: guardSchema,
+  id: "id",
+  columns: { id: "guard_id" },
+  orderBy: "created_at, toString(guard_id)",
 });
 
 /** Those of all workspaces. Deleted ones still say when the list changed. */
-export const readGuardNetworks = (client: ClickHouseClient): Promise<GuardNetwork[]> => run(client, allGuards, {});
+export const readGuardNetworks = (client: ClickHouseClient): Promise<GuardNetwork[]> =>
+  run(client, guardNetworks.all, {});
 
 const latestChange = defineQuery({
   name: "latest-guard-change",
@@ -50,14 +50,5 @@ export async function writeGuardNetwork(
   now: number,
 ): Promise<void> {
   const latest = await runForOne(client, latestChange, { workspaceId: guard.workspaceId });
-  const row = {
-    guard_id: guard.id,
-    workspace_id: guard.workspaceId,
-    network: guard.network,
-    note: guard.note,
-    is_deleted: guard.isDeleted,
-    created_at: toDateTime64(guard.createdAt),
-  };
-  const at = Math.max(now, latest.updatedAt + 1);
-  await replaceRows(client, { table: "guard_networks", idColumn: "guard_id", rows: [row] }, at);
+  await guardNetworks.write(client, [guard], Math.max(now, latest.updatedAt + 1));
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
-import { replaceRows } from "../mutations/replace-rows.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { defineRecords } from "../records/define-records.ts";
 
 const tokenSchema = z.object({
   id: z.string(),
@@ -15,17 +15,18 @@ const tokenSchema = z.object({
 });
 export type FeedToken = z.infer<typeof tokenSchema>;
 
-const validTokens = defineQuery({
+const feedTokens = defineRecords({
   name: "valid-feed-tokens",
-  sql: `SELECT key_id AS id, toString(feed_id) AS feedId, workspace_id AS workspaceId, label, key_sha256 AS sha256,
-      toUnixTimestamp64Milli(created_at) AS createdAt
-    FROM feed_tokens FINAL WHERE NOT is_revoked ORDER BY created_at, key_id`,
-  params: z.object({}),
+  table: "feed_tokens",
   row: tokenSchema,
+  id: "id",
+  columns: { id: "key_id", sha256: "key_sha256" },
+  where: "NOT is_revoked",
+  orderBy: "created_at, key_id",
 });
 
 /** The tokens of all feeds, without the revoked ones. */
-export const readFeedTokens = (client: ClickHouseClient): Promise<FeedToken[]> => run(client, validTokens, {});
+export const readFeedTokens = (client: ClickHouseClient): Promise<FeedToken[]> => run(client, feedTokens.all, {});
 
 const deletedTokens = defineQuery({
   name: "tokens-of-deleted-feeds",
@@ -40,20 +41,9 @@ const deletedTokens = defineQuery({
 export const readTokensOfDeletedFeeds = (client: ClickHouseClient) => run(client, deletedTokens, {});
 
 /** Adds tokens, or replaces those with the same ids. */
-export async function writeFeedTokens(
+export const writeFeedTokens = (
   client: ClickHouseClient,
   tokens: readonly FeedToken[],
   now: number,
   { isRevoked = false } = {},
-): Promise<void> {
-  const rows = tokens.map((token) => ({
-    key_id: token.id,
-    feed_id: token.feedId,
-    workspace_id: token.workspaceId,
-    label: token.label,
-    key_sha256: token.sha256,
-    created_at: toDateTime64(token.createdAt),
-    is_revoked: isRevoked,
-  }));
-  await replaceRows(client, { table: "feed_tokens", idColumn: "key_id", rows }, now);
-}
+): Promise<void> => feedTokens.write(client, tokens, now, { is_revoked: isRevoked });

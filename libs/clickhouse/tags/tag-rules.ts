@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { replaceRows } from "../mutations/replace-rows.ts";
+import { replaceRows } from "../records/replace-rows.ts";
 
 const allRules = defineQuery({
   name: "all-tag-rules",

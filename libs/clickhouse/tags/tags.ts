@@ -1,8 +1,9 @@
 import { type Tag, tagSchema } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, runForOne } from "../client/query.ts";
-import { replaceRows } from "../mutations/replace-rows.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { defineVersion } from "../records/define-records.ts";
+import { replaceRows } from "../records/replace-rows.ts";
 
 const allTags = defineQuery({
   name: "all-tags",
@@ -14,14 +15,6 @@ const allTags = defineQuery({
   row: tagSchema.extend({ updated_at: z.string().transform((text) => `${text}Z`) }),
 });
 
-/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a change. */
-const tagsVersion = defineQuery({
-  name: "tags-version",
-  sql: "SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) AS version FROM tags FINAL",
-  params: z.object({}),
-  row: z.object({ version: z.string() }),
-});
-
 /** A tag as it stands in the catalogue, with the time of its last change (RFC 3339). */
 export type CataloguedTag = Tag & { readonly updated_at: string };
 
@@ -30,9 +23,7 @@ export async function readTags(client: ClickHouseClient): Promise<CataloguedTag[
 }
 
 /** Changes whenever the catalogue does; far cheaper to ask for than the catalogue. */
-export async function readTagsVersion(client: ClickHouseClient): Promise<string> {
-  return (await runForOne(client, tagsVersion, {})).version;
-}
+export const readTagsVersion = defineVersion("tags-version", "tags");
 
 /** Adds tags, replacing those with the same id. */
 export async function writeTags(client: ClickHouseClient, tags: readonly Tag[], now: number): Promise<void> {

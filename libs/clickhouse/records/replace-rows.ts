@@ -16,13 +16,17 @@ const newestUpdate = defineQuery({
  * would be inserted and never be seen.
  * @param now milliseconds since 1970 UTC.
  */
-export async function replaceRows<IdColumn extends string>(
+export async function replaceRows(
   client: ClickHouseClient,
-  { table, idColumn, rows }: { table: string; idColumn: IdColumn; rows: readonly Readonly<Record<IdColumn, string>>[] },
+  { table, idColumn, rows }: { table: string; idColumn: string; rows: readonly Readonly<Record<string, unknown>>[] },
   now: number,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const newest = await runForOne(client, newestUpdate, { table, idColumn, ids: rows.map((row) => row[idColumn]) });
+  const newest = await runForOne(client, newestUpdate, {
+    table,
+    idColumn,
+    ids: rows.map((row) => String(row[idColumn])),
+  });
   const updated_at = toDateTime64(Math.max(now, newest.updatedAt + 1));
   await client.insert({ table, values: rows.map((row) => ({ ...row, updated_at })), format: "JSONEachRow" });
 }
