@@ -50,6 +50,8 @@ export type Member = {
     readonly names: string;
     /** The field of `address_facets` with its values, where that is not of this member alone. */
     readonly facet?: string;
+    /** Its list in the statistics of what addresses did, and what a value is for people. */
+    readonly list?: { readonly name: string; readonly heading: string };
   }[];
 };
 

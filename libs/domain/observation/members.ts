@@ -27,7 +27,14 @@ export const HTTP = {
     rules: ["path"],
     isDecoded: true,
     maps: ["http_target"],
-    search: [{ field: "path", kind: "value", names: "raw_data.http.path path raw_data.web.paths" }],
+    search: [
+      {
+        field: "path",
+        kind: "value",
+        names: "raw_data.http.path path raw_data.web.paths",
+        list: { name: "paths", heading: "Path" },
+      },
+    ],
   },
   query: {
     type: "text",
@@ -43,7 +50,12 @@ export const HTTP = {
     isDecoded: true,
     maps: ["http_user_agent"],
     search: [
-      { field: "user_agent", kind: "words", names: "raw_data.http.useragent useragent raw_data.web.useragents" },
+      {
+        field: "user_agent",
+        kind: "words",
+        names: "raw_data.http.useragent useragent raw_data.web.useragents",
+        list: { name: "useragents", heading: "Agent" },
+      },
     ],
   },
   referer: { type: "text", maxLength: 2_048, rules: ["referer"], isDecoded: true, maps: ["http_referer"] },
@@ -90,14 +102,16 @@ export const TLS = {
     maxLength: 64,
     rules: ["ja3"],
     maps: ["ja3"],
-    search: [{ field: "ja3", kind: "value", names: "raw_data.ja3.fingerprint ja3" }],
+    search: [
+      { field: "ja3", kind: "value", names: "raw_data.ja3.fingerprint ja3", list: { name: "ja3", heading: "JA3" } },
+    ],
   },
   ja4: {
     type: "text",
     maxLength: 64,
     rules: ["ja4"],
     maps: ["ja4"],
-    search: [{ field: "ja4", kind: "value", names: "raw_data.tls.ja4 ja4" }],
+    search: [{ field: "ja4", kind: "value", names: "raw_data.tls.ja4 ja4", list: { name: "ja4", heading: "JA4" } }],
   },
 } as const satisfies Members;
 
@@ -108,7 +122,14 @@ export const SSH = {
     maxLength: 64,
     rules: ["hassh"],
     maps: ["hassh"],
-    search: [{ field: "hassh", kind: "value", names: "raw_data.hassh.fingerprint hassh" }],
+    search: [
+      {
+        field: "hassh",
+        kind: "value",
+        names: "raw_data.hassh.fingerprint hassh",
+        list: { name: "hassh", heading: "HASSH" },
+      },
+    ],
   },
   banner: { type: "text", maxLength: 512, rules: ["ssh_banner"], maps: ["ssh_banner"] },
 } as const satisfies Members;
@@ -303,6 +324,10 @@ export const SEARCHED_MEMBERS = ALL_MEMBERS.flatMap((member): readonly SearchedM
   "search" in member ? member.search : [],
 );
 
+/** The fields that the statistics of what addresses did list. */
+export type ListedMember = Extract<SearchedMember, { readonly list: unknown }>;
+export const LISTED_MEMBERS = SEARCHED_MEMBERS.filter((member): member is ListedMember => "list" in member);
+
 /** The names of a table's members that hold one of some types, in the order of the table. */
 export function namesOf<Table extends MembersOf<Table>, Type extends MemberType>(
   table: Table,
@@ -312,4 +337,13 @@ export function namesOf<Table extends MembersOf<Table>, Type extends MemberType>
   const isOfType = (name: keyof Table): name is NamesOf<Table, Type> => types.some((type) => type === table[name].type);
   for (const name in table) if (isOfType(name)) names.push(name);
   return names;
+}
+
+/** An object with the value of each name. */
+export function byName<Name extends string, Value>(entries: readonly (readonly [name: Name, value: Value])[]) {
+  const values: Partial<Record<Name, Value>> = {};
+  for (const [name, value] of entries) values[name] = value;
+  const isWhole = (some: typeof values): some is Record<Name, Value> => entries.every(([name]) => name in some);
+  if (!isWhole(values)) throw new Error("a name has no value");
+  return values;
 }

@@ -1,4 +1,5 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { byName, LISTED_MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -14,7 +15,8 @@ import { compile, readSearch, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
 import { countByValue } from "./stats-queries.ts";
 
-const values = counts({ value: z.string() });
+const FACETS = ["port", ...LISTED_MEMBERS.map(({ field }) => field)] as const;
+
 const valuesSchema = z
   .strictObject({
     query: z.string().describe("As sent."),
@@ -22,11 +24,7 @@ const valuesSchema = z
     count,
     values: z.strictObject({
       ports: counts({ port: z.int(), protocol: z.string() }),
-      paths: values,
-      useragents: values,
-      ja3: values,
-      ja4: values,
-      hassh: values,
+      ...byName(LISTED_MEMBERS.map(({ list }) => [list.name, counts({ value: z.string() })])),
     }),
   })
   .meta({ id: "SearchValues" });
@@ -36,11 +34,9 @@ const EXAMPLE = {
   count: 2,
   values: {
     ports: [{ port: 23, protocol: "tcp", count: 2 }],
-    paths: [{ value: "/shell", count: 1 }],
-    useragents: [],
-    ja3: [],
-    ja4: [],
-    hassh: [],
+    ...byName(
+      LISTED_MEMBERS.map(({ list: { name } }) => [name, name === "paths" ? [{ value: "/shell", count: 1 }] : []]),
+    ),
   },
 };
 
@@ -49,7 +45,7 @@ export const searchValues = defineOperation({
   ...SEARCH,
   id: "valuesGNQL",
   path: "/v3/gnql/values",
-  summary: "What the addresses that match a query did: ports, paths, user agents and fingerprints",
+  summary: "What the addresses that match a query did: ports, paths, user agents, fingerprints and more",
   description:
     "Distinct addresses by each value, most first, ties by value. Texts are in lower case, as the search compares in any case. Does not count as a lookup.",
   queryParameters: [QUERY, ENTRIES, SEARCH_DAYS, WORKSPACE_LABELS],
@@ -60,8 +56,6 @@ export const searchValues = defineOperation({
     403: NOT_ENTITLED,
   },
 });
-
-const FACETS = ["port", "path", "user_agent", "ja3", "ja4", "hassh"] as const;
 
 export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): void {
   registerOperation(app, searchValues, async (request, reply, { signal }) => {
@@ -86,11 +80,7 @@ export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): voi
           const [port, protocol = ""] = value.split("/");
           return { port: Number(port), protocol, count: addresses };
         }),
-        paths: listOf("path"),
-        useragents: listOf("user_agent"),
-        ja3: listOf("ja3"),
-        ja4: listOf("ja4"),
-        hassh: listOf("hassh"),
+        ...byName(LISTED_MEMBERS.map(({ field, list }) => [list.name, listOf(field)])),
       },
     };
   });

@@ -1,19 +1,17 @@
 import type { SearchedMember } from "@noisefloor/domain/observation/members.ts";
 import { writeValue } from "@noisefloor/domain/query-language/completion/complete.ts";
+import { LISTED_FIELDS } from "@noisefloor/domain/query-language/fields.ts";
 import { searchPath } from "../routing/paths.ts";
 import { Hostile } from "../text/hostile.tsx";
 
 /** The fields of the search language that pages show values of. */
-export type SearchedField =
-  | Exclude<SearchedMember["field"], "user_agent">
-  | "useragent"
-  | "classification"
-  | "cve"
-  | "ip"
-  | "tags";
+export type SearchedField = SearchedMember["field"] | "classification" | "cve" | "ip" | "tag";
+
+const nameOf = (searched: SearchedField) =>
+  LISTED_FIELDS.find(({ kind }) => "field" in kind && kind.field === searched)?.name ?? searched;
 
 /** The condition that an address has a value, which stands for itself whatever is in it. */
-export const conditionOn = (field: SearchedField, value: string) => `${field}:${writeValue(value)}`;
+export const conditionOn = (field: SearchedField, value: string) => `${nameOf(field)}:${writeValue(value)}`;
 
 /** The search for all addresses that have a value. */
 export const valuePath = (field: SearchedField, value: string) => searchPath(conditionOn(field, value));

@@ -27,7 +27,7 @@ export function Behavior({ raw }: { readonly raw: Scanner["raw_data"] }) {
         ],
         ["HTTP methods", values(http.method, withSame("method"))],
         ["HTTP paths", values(http.path, withSame("path"))],
-        ["User agents", values(http.useragent, withSame("useragent"))],
+        ["User agents", values(http.useragent, withSame("user_agent"))],
         ["Header fields", values(http.request_header)],
         ["Cookies", values(http.cookie_keys)],
         ["Credentials", values(http.request_authorization)],

@@ -178,7 +178,7 @@ function Request({ http }: { readonly http: NonNullable<AddressObservation["http
       {agent === undefined ? null : (
         <>
           {" "}
-          as <LinkedCode field="useragent" text={agent} />
+          as <LinkedCode field="user_agent" text={agent} />
         </>
       )}
     </>

@@ -40,7 +40,7 @@ export function FirstAddresses({ name }: { readonly name: string }) {
                           {tags.map((slug, index) => (
                             <span key={slug}>
                               {index === 0 ? "" : ", "}
-                              <ValueLink field="tags" value={slug} />
+                              <ValueLink field="tag" value={slug} />
                             </span>
                           ))}
                         </td>

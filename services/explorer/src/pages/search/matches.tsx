@@ -120,7 +120,7 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
                   {tags.map(({ slug = "", name = slug }, index) => (
                     <span key={slug}>
                       {index === 0 ? "" : ", "}
-                      <ValueLink field="tags" value={slug} text={name} />
+                      <ValueLink field="tag" value={slug} text={name} />
                     </span>
                   ))}
                 </td>

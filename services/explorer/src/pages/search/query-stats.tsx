@@ -75,7 +75,7 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
           <div class="grid">
             {listOf(
               "Tag",
-              "tags",
+              "tag",
               stats.tags.map(({ tag, id, count: addresses }) => [tag, id, addresses]),
             )}
             {listOf(

@@ -1,3 +1,4 @@
+import { LISTED_MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import type { SearchValues } from "../../api/operations.ts";
 import { searchValuesOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -40,11 +41,7 @@ function Lists({ query, days, count, found }: ListsProps) {
   );
   const lists: readonly (readonly [heading: string, entries: readonly Entry[]])[] = [
     ["Port", ports],
-    ["Path", on("path", found.paths)],
-    ["Agent", on("useragent", found.useragents)],
-    ["JA3", on("ja3", found.ja3)],
-    ["JA4", on("ja4", found.ja4)],
-    ["HASSH", on("hassh", found.hassh)],
+    ...LISTED_MEMBERS.map(({ field, list }) => [list.heading, on(field, found[list.name])] as const),
   ];
   return (
     <div class="grid">

@@ -50,8 +50,8 @@ function Details({ tag }: { readonly tag: Tag }) {
       <p class="verdict">
         <Badge verdict={tag.intention} isLarge /> <Hostile text={tag.category} />
         {tag.recommend_block ? ", blocking its addresses is recommended" : ""} ·{" "}
-        <SearchLink field="tags" value={tag.slug} /> ·{" "}
-        <a href={comparePath(conditionOn("tags", tag.slug))}>Compare over time</a> ·{" "}
+        <SearchLink field="tag" value={tag.slug} /> ·{" "}
+        <a href={comparePath(conditionOn("tag", tag.slug))}>Compare over time</a> ·{" "}
         <a href={feedPath(`${TAG_FEED_PREFIX}${tag.slug}`)}>Its feed</a>
       </p>
       <Activity tag={tag} />
