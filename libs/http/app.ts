@@ -15,6 +15,7 @@ import { sendErrorResponse, type ToHttpError } from "./error-handler.ts";
 import { HEALTH_PATH, HEALTH_PATHS, type HealthOptions, READY_PATH, registerHealth } from "./health.ts";
 import { type LimitOptions, registerLimits } from "./limits/limits.ts";
 import { OPENAPI_PATH, registerDocs } from "./operations/docs.ts";
+import { registerImplement } from "./operations/implement.ts";
 import { describeOperations } from "./operations/openapi.ts";
 import { type Operation, routeOf } from "./operations/operation.ts";
 import { rejectCrossSite, type SiteOptions } from "./requests/cross-site.ts";
@@ -86,6 +87,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   const app = createServer(options, logRequest, toHttpError);
   app.decorate("toHttpError", toHttpError);
   app.decorate("deadlineMs", options.deadlineMs);
+  registerImplement(app);
   app.decorate("bodyCheckMs", options.bodyCheckMs ?? BODY_CHECK_MS);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendErrorResponse(error, reply, toHttpError));
   app.decorate("notFoundPage", { send: undefined });

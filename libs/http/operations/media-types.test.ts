@@ -9,7 +9,7 @@ import { hasRevision } from "../response-bodies/etag.ts";
 import { NOT_MODIFIED } from "../response-bodies/media-body.ts";
 import { HttpError } from "../responses/errors.ts";
 import { describeOperations } from "./openapi.ts";
-import { defineOperation, registerOperation } from "./operation.ts";
+import { defineOperation } from "./operation.ts";
 
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, number) => `${number},x\n`);
@@ -65,7 +65,7 @@ const app = await createHttpApp({
   deadlineMs: 1_000,
   limits: { responseMemoryBytes: MEMORY_BYTES },
 });
-registerOperation(app, getFeed, async (request, reply, _deadline, { toMediaBody }) => {
+app.implement(getFeed, async (request, reply, _deadline, { toMediaBody }) => {
   const { form } = request.params;
   const size = Number(request.query.size ?? ROWS);
   reply.header("feed-cursor", "here");
@@ -79,10 +79,10 @@ registerOperation(app, getFeed, async (request, reply, _deadline, { toMediaBody 
   }
   return toMediaBody("text/csv; charset=utf-8", read());
 });
-registerOperation(app, getHashes, async (_request, _reply, _deadline, { toMediaBody }) =>
+app.implement(getHashes, async (_request, _reply, _deadline, { toMediaBody }) =>
   toMediaBody("text/csv; charset=utf-8", ["a,b\n"]),
 );
-registerOperation(app, getCollections, async () => ({ collections: ["x"] }));
+app.implement(getCollections, async () => ({ collections: ["x"] }));
 afterAll(() => app.close());
 
 const ask = (url: string, headers: Record<string, string> = {}, method: "GET" | "HEAD" = "GET") =>

@@ -1,26 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import { z } from "zod";
-import type { ResponseReservation } from "../limits/response-memory.ts";
-import { type Deadline, runWithDeadline } from "../requests/deadline.ts";
+import type { Deadline } from "../requests/deadline.ts";
 import type { Parameter, PathParameter, RawQuery } from "../requests/parameters.ts";
-import { nameUnknownParameters } from "../requests/unknown-parameters.ts";
-import {
-  acceptedEncoding,
-  compressPieces,
-  isText,
-  setContentEncoding,
-  varyByEncoding,
-} from "../response-bodies/compression.ts";
-import { isNotModified } from "../response-bodies/etag.ts";
-import { MediaBody, mediaBodyMaker, NOT_MODIFIED, type ToMediaBody } from "../response-bodies/media-body.ts";
-import {
-  type JsonArray,
-  jsonArrayMaker,
-  serializeResponse,
-  streamPieces,
-  type ToJsonArray,
-} from "../response-bodies/response-body.ts";
-import { onClosed } from "../responses/pending-responses.ts";
+import type { MediaBody, NOT_MODIFIED, ToMediaBody } from "../response-bodies/media-body.ts";
+import type { JsonArray, ToJsonArray } from "../response-bodies/response-body.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -32,11 +15,24 @@ declare module "fastify" {
   interface FastifyInstance {
     /** How long an operation may take before its response is a 503. */
     deadlineMs: number;
+    /**
+     * Adds an operation to an application. The handler resolves to the body of the success response: what its schema says,
+     * a {@link MediaBody} of another media type, or {@link NOT_MODIFIED} for a 304. For an error response it throws an
+     * HttpError, or resolves to an {@link ErrorResponse}. The compiler and the tests check the bodies of successes against
+     * the schema; at run time nothing does.
+     * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
+     * @param hasEtag whether successes carry an `ETag`, and clients that have the body already get a 304.
+     */
+    implement<Path extends string, Body extends z.ZodType>(
+      operation: Operation<Path, Body>,
+      handler: OperationHandler<Path, NoInfer<Body>>,
+      options?: OperationOptions,
+    ): void;
   }
 }
 
 /** The parameters of a path such as `/v3/tags/{id}/activity`. */
-type NamesIn<Path extends string> = string extends Path
+export type NamesIn<Path extends string> = string extends Path
   ? string
   : Path extends `${string}{${infer Name}}${infer Rest}`
     ? Name | NamesIn<Rest>
@@ -141,94 +137,4 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
-const JSON_TYPE = "application/json; charset=utf-8";
-
-type OperationOptions = RouteShorthandOptions & { readonly deadlineMs?: number; readonly hasEtag?: boolean };
-
-/**
- * Adds an operation to an application. The handler resolves to the body of the success response: what its schema says,
- * a {@link MediaBody} of another media type, or {@link NOT_MODIFIED} for a 304. For an error response it throws an
- * HttpError, or resolves to an {@link ErrorResponse}. The compiler and the tests check the bodies of successes against
- * the schema; at run time nothing does.
- * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
- * @param hasEtag whether successes carry an `ETag`, and clients that have the body already get a 304.
- */
-export function registerOperation<Path extends string, Body extends z.ZodType>(
-  app: FastifyInstance,
-  operation: Operation<Path, Body>,
-  handler: OperationHandler<Path, NoInfer<Body>>,
-  { deadlineMs = app.deadlineMs, hasEtag = false, onRequest, ...options }: OperationOptions = {},
-): void {
-  const known = new Set(operation.queryParameters.flatMap(({ name, alsoCalled = [] }) => [name, ...alsoCalled]));
-  app.route<{ Params: Record<NamesIn<Path>, string>; Querystring: RawQuery }>({
-    ...options,
-    method: operation.method,
-    url: routeOf(operation),
-    config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
-    onRequest: [
-      nameUnknownParameters(known),
-      ...(operation.method === "DELETE" ? [allowNoBody] : []),
-      ...[onRequest ?? []].flat(),
-    ],
-    handler: async (request, reply) => {
-      const memory = app.responseMemory.reserve(request);
-      // Not before the connection is done with it: what the client has not read is still in memory.
-      onClosed(reply.raw, () => memory.release());
-      try {
-        const answer = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
-          const success = reply.code(operation.success.status);
-          const result = await handler(request, success, deadline, {
-            toJsonArray: jsonArrayMaker(memory, deadline),
-            toMediaBody: mediaBodyMaker(memory, deadline),
-          });
-          if (result === NOT_MODIFIED) return 304;
-          if (result === NO_CONTENT) return 204;
-          if (result instanceof ErrorResponse) {
-            reply.code(result.status);
-            return { mediaType: JSON_TYPE, body: JSON.stringify(result.body) };
-          }
-          const isMedia = result instanceof MediaBody;
-          const mediaType = isMedia ? result.mediaType : (operation.success.mediaType ?? JSON_TYPE);
-          const body = isMedia ? result.pieces : await serializeResponse(result, memory, deadline);
-          if (hasEtag && isNotModified(request, reply, body)) return 304;
-          if (typeof body === "string" || body.length < 2 || !isText(mediaType)) return { mediaType, body };
-          varyByEncoding(reply);
-          const encoding = acceptedEncoding(request);
-          if (encoding === undefined) return { mediaType, body };
-          const compressed = await compressPieces(body, encoding, memory, deadline);
-          setContentEncoding(reply, encoding);
-          return { mediaType, body: compressed };
-        });
-        if (typeof answer === "number") return reply.code(answer).send();
-        // Not before: an error response is JSON.
-        reply.type(answer.mediaType);
-        return sendable(answer, reply, memory);
-      } catch (error) {
-        memory.release();
-        reply.removeHeader("etag");
-        throw error;
-      }
-    },
-  });
-}
-
-/** Many clients name a type of the body that they do not send with a DELETE: Fastify would look for the body. */
-async function allowNoBody({ raw: { headers } }: FastifyRequest): Promise<void> {
-  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
-  if (length === "0" && encoding === undefined) delete headers["content-type"];
-}
-
-type Answered = { readonly mediaType: string; readonly body: string | readonly Buffer[] };
-
-/** A body of several pieces is streamed, at the pace at which the client reads it. */
-function sendable({ mediaType, body }: Answered, reply: FastifyReply, memory: ResponseReservation) {
-  // As bytes where it is no plain JSON: Fastify would rewrite the media type of a text, with quotes around a version.
-  if (typeof body === "string") return mediaType === JSON_TYPE ? body : Buffer.from(body);
-  const [first = Buffer.alloc(0), ...more] = body;
-  if (more.length === 0) return first;
-  reply.header(
-    "content-length",
-    body.reduce((bytes, piece) => bytes + piece.length, 0),
-  );
-  return streamPieces(body, memory);
-}
+export type OperationOptions = RouteShorthandOptions & { readonly deadlineMs?: number; readonly hasEtag?: boolean };

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "../app.ts";
-import { defineOperation, registerOperation } from "../operations/operation.ts";
+import { defineOperation } from "../operations/operation.ts";
 import type { SiteOptions } from "./cross-site.ts";
 
 const operation = (method: "GET" | "POST") =>
@@ -31,7 +31,7 @@ async function asker(site: SiteOptions, options: Partial<HttpAppOptions> = {}): 
   const made = { log: pino({ level: "silent" }), metrics: createMetrics(), deadlineMs: 1_000, site, ...options };
   const app = await createHttpApp(made);
   onTestFinished(() => app.close());
-  for (const each of OPERATIONS) registerOperation(app, each, async () => ({}));
+  for (const each of OPERATIONS) app.implement(each, async () => ({}));
   await finishHttpApp(app, { operations: OPERATIONS, checks: {}, metrics: made.metrics, log: made.log });
   return async (method, headers = {}, url = "/things") => {
     const answer = await app.inject({ method, url, headers: { host: "localhost:8080", ...headers } });
@@ -124,7 +124,7 @@ test.each([
     site: LOCAL,
   });
   onTestFinished(() => app.close());
-  for (const each of OPERATIONS) registerOperation(app, each, async () => ({}));
+  for (const each of OPERATIONS) app.implement(each, async () => ({}));
   const url = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const statusOf = async (text: string) => {
     const socket = connect(Number(url.port), "127.0.0.1").setEncoding("utf8");

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../app.ts";
-import { defineOperation, registerOperation } from "../operations/operation.ts";
+import { defineOperation } from "../operations/operation.ts";
 import { text } from "./parameters.ts";
 
 const operation = defineOperation({
@@ -30,7 +30,7 @@ async function makeLogged(handle: () => Promise<Record<string, never>>, level = 
   });
   const metrics = createMetrics();
   const app = await createHttpApp({ log: pino({ level }, sink), metrics, deadlineMs: 20 });
-  registerOperation(app, operation, handle);
+  app.implement(operation, handle);
   onTestFinished(() => app.close());
   const headers = { "x-request-id": "mine" };
   return { ask: (url: string) => app.inject({ method: "GET", url, headers }), lines, metrics };

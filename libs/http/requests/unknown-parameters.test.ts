@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../app.ts";
-import { defineOperation, registerOperation } from "../operations/operation.ts";
+import { defineOperation } from "../operations/operation.ts";
 import { boolean, readParameter } from "./parameters.ts";
 
 const QUICK = boolean({ name: "quick", description: "" });
@@ -21,7 +21,7 @@ const operation = defineOperation({
 });
 
 const app = await createHttpApp({ log: pino({ level: "silent" }), metrics: createMetrics(), deadlineMs: 1_000 });
-registerOperation(app, operation, async ({ query }) => {
+app.implement(operation, async ({ query }) => {
   readParameter(query, QUICK);
   return {};
 });

@@ -10,7 +10,7 @@ import {
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import {
   boolean,
   type Parameter,
@@ -129,7 +129,7 @@ export type TagActivityDeps = Omit<ActivityDeps, "tooLarge"> & {
 export function registerTagActivity(app: FastifyInstance, options: TagActivityDeps): void {
   const deps = { ...options, tooLarge: new Map<string, number>() };
   const answer = createSharedAnswers<SerializedActivity>(app);
-  registerOperation(app, getTagActivity, async (request, reply, { signal }, { toJsonArray }) => {
+  app.implement(getTagActivity, async (request, reply, { signal }, { toJsonArray }) => {
     const caller = deps.authenticate(request);
     // API.md prescribes the order of these checks, and that all of them precede any query.
     const tag = findTag(readPath(request.params.id, ID), deps.catalogue);

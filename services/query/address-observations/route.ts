@@ -2,7 +2,7 @@ import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { type OperationRequest, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import type { OperationRequest } from "@noisefloor/http/operations/operation.ts";
 import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import { type RawQuery, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -27,22 +27,22 @@ import { readAddressObservations } from "./read-observations.ts";
 
 /** `GET /v3/noise/ips/{ip}/...`, besides the timeline: details of an address, with the scopes of the timeline. */
 export function registerAddressObservations(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, getAddressTags, (request, reply, deadline) =>
+  app.implement(getAddressTags, (request, reply, deadline) =>
     readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
       tagsOf(asked, deps, deadline.signal),
     ),
   );
-  registerOperation(app, getAddressInteraction, (request, reply, deadline) =>
+  app.implement(getAddressInteraction, (request, reply, deadline) =>
     readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
       interactionOf(asked, deps, deadline.signal),
     ),
   );
-  registerOperation(app, getAddressSensors, (request, reply, deadline) =>
+  app.implement(getAddressSensors, (request, reply, deadline) =>
     readAddress(app, deps, { request, reply, deadline }, sensorScopes, (asked) =>
       sensorsOf(asked, deps, deadline.signal),
     ),
   );
-  registerOperation(app, getAddressObservations, async (request, reply, deadline, { toMediaBody }) => {
+  app.implement(getAddressObservations, async (request, reply, deadline, { toMediaBody }) => {
     const page = { limit: readParameter(request.query, LIMIT), after: readParameter(request.query, CURSOR) };
     const format = readParameter(request.query, OBSERVATIONS_FORMAT);
     return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (asked, caller) => {

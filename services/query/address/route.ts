@@ -1,5 +1,5 @@
 import { isGlobalOnly } from "@noisefloor/domain/access/scope.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -86,7 +86,7 @@ export const getIps = defineOperation({
 });
 
 export function registerIp(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, getIp, async (request, reply, deadline) => {
+  app.implement(getIp, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
@@ -105,8 +105,7 @@ export function registerIp(app: FastifyInstance, deps: RouteDeps): void {
     return { ...context, request_metadata: REQUEST_METADATA };
   });
 
-  registerOperation(
-    app,
+  app.implement(
     getIps,
     async (request, reply, deadline, { toJsonArray }) => {
       const caller = deps.authenticate(request);

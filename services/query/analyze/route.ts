@@ -3,7 +3,6 @@ import type { IncomingMessage } from "node:http";
 import { sightingsVersion } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { callerOf } from "@noisefloor/http/limits/caller.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import { limitBodies, senderNetwork } from "@noisefloor/http/requests/request-bodies.ts";
@@ -41,8 +40,7 @@ export function registerAnalyze(app: FastifyInstance, deps: RouteDeps): void {
     scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
       readUpload(payload, request.headers),
     );
-    registerOperation(
-      scope,
+    scope.implement(
       analyzeText,
       async (request, reply, deadline) => {
         const caller = deps.authenticate(request);
@@ -61,7 +59,7 @@ export function registerAnalyze(app: FastifyInstance, deps: RouteDeps): void {
     );
   });
 
-  registerOperation(app, getTextAnalysis, async (request, _reply, { signal }) => {
+  app.implement(getTextAnalysis, async (request, _reply, { signal }) => {
     deps.authenticate(request);
     const found = kept.get(readPath(request.params.uuid, ANALYSIS), callerOf(request));
     if (found === undefined) throw new HttpError(404, "Analysis not found");

@@ -1,6 +1,6 @@
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, ErrorResponse, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, ErrorResponse } from "@noisefloor/http/operations/operation.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -76,7 +76,7 @@ export const getCommunityIp = defineOperation({
 
 /** @param publicUrl the base of links, without a trailing slash. */
 export function registerCommunity(app: FastifyInstance, deps: RouteDeps, publicUrl: string): void {
-  registerOperation(app, getCommunityIp, async (request, reply, deadline) => {
+  app.implement(getCommunityIp, async (request, reply, deadline) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
     return await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, async () =>

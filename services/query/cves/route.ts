@@ -1,7 +1,6 @@
 import type { CataloguedTag } from "@noisefloor/clickhouse/tags/tags.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, floorToHour, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -15,15 +14,14 @@ import { CVE, CVE_ID, type Cve, getCve, getCves, MAX_CVES, NOT_KNOWN, WRONG_BODY
 import { countPerCve } from "./queries.ts";
 
 export function registerCves(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, getCve, async (request, _reply, { signal }) => {
+  app.implement(getCve, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);
     const id = readPath(request.params.cve, CVE);
     const [cve] = await app.admission.run(request, CVE_COST, signal, () => readCves([id], caller, deps, signal));
     if (cve === undefined) throw new HttpError(404, "CVE not found");
     return cve;
   });
-  registerOperation(
-    app,
+  app.implement(
     getCves,
     async (request, _reply, { signal }) => {
       const caller = deps.authenticate(request);

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -61,7 +61,7 @@ const multiContext = defineOperation({
 export const CONTEXT_OPERATIONS = [context, multiContext];
 
 export function registerLegacyContext(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, context, async (request, reply, deadline) => {
+  app.implement(context, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const contexts = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
@@ -72,8 +72,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: RouteDeps): vo
     return toSeenAddress(ip, contexts.get(ip), deps.catalogue) ?? { ip, seen: false as const };
   });
 
-  registerOperation(
-    app,
+  app.implement(
     multiContext,
     async (request, reply, deadline, { toJsonArray }) => {
       const caller = deps.authenticate(request);

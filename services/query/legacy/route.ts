@@ -3,7 +3,7 @@ import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -170,14 +170,14 @@ const EXPIRATION_DAYS = 365;
 
 export function registerLegacy(app: FastifyInstance, deps: RouteDeps): void {
   for (const operation of [ping, metaPing]) {
-    registerOperation(app, operation, async (request) => {
+    app.implement(operation, async (request) => {
       const { plan, workspaceId } = deps.authenticate(request);
       if (workspaceId === undefined) throw new HttpError(401, "Unauthorized");
       return toPing(request.ip, plan, deps.now());
     });
   }
 
-  registerOperation(app, quick, async (request, reply, deadline) => {
+  app.implement(quick, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const { ip } = request.params;
     const address = plainIpv4(ip);
@@ -204,8 +204,7 @@ export function registerLegacy(app: FastifyInstance, deps: RouteDeps): void {
     return [...new Set(ips)].map((text) => toQuick(text, summaryOf.get(text)));
   };
 
-  registerOperation(
-    app,
+  app.implement(
     multiQuick,
     async (request, reply, deadline) => {
       const caller = deps.authenticate(request);
@@ -214,12 +213,12 @@ export function registerLegacy(app: FastifyInstance, deps: RouteDeps): void {
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
 
-  registerOperation(app, multiQuickByQuery, async (request, reply, deadline) => {
+  app.implement(multiQuickByQuery, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     return lookUpMany(readParameter(request.query, IPS), { request, reply, caller, deadline });
   });
 
-  registerOperation(app, riot, async (request, reply, deadline) => {
+  app.implement(riot, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const record = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () => deps.lookUp(ip));
@@ -228,8 +227,7 @@ export function registerLegacy(app: FastifyInstance, deps: RouteDeps): void {
 
   registerLegacyContext(app, deps);
 
-  registerOperation(
-    app,
+  app.implement(
     metadata,
     async (request) => {
       deps.authenticate(request);

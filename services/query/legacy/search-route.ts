@@ -1,4 +1,4 @@
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { streamContexts } from "../address/read-contexts.ts";
@@ -62,7 +62,7 @@ export const legacySearch = defineOperation({
 });
 
 export function registerLegacySearch(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, legacySearch, async (request, reply, deadline, { toJsonArray }) => {
+  app.implement(legacySearch, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
     const { search, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, signal);
     const { caller, scopes } = search;

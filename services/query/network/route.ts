@@ -1,7 +1,6 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ipv4ToNumber, isRoutableIpv4, lastAddress, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -15,7 +14,7 @@ import { getNetwork, LENGTH, NETWORK_ADDRESS } from "./operation.ts";
 import { countNetwork, listNetwork } from "./queries.ts";
 
 export function registerNetwork(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, getNetwork, async (request, reply, deadline) => {
+  app.implement(getNetwork, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const { text, first, last } = readNetwork(request.params);
     const limit = readParameter(request.query, LIMIT);

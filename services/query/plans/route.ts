@@ -1,5 +1,5 @@
 import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
@@ -65,7 +65,7 @@ export type PlansDeps = {
 };
 
 export function registerPlans(app: FastifyInstance, { authenticate, limit, plans }: PlansDeps): void {
-  registerOperation(app, getPlans, async (request, reply) => {
+  app.implement(getPlans, async (request, reply) => {
     const caller = authenticate(request);
     const { headers, remaining } = await limit.take(caller, clientOf(request, caller), 0);
     reply.headers(headers);

@@ -1,6 +1,5 @@
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { REQUEST_METADATA } from "../address/response.ts";
@@ -19,7 +18,7 @@ export function registerSearch(app: FastifyInstance, deps: RouteDeps): void {
     return onlyRow(query, await read(query, compiled.params, signal));
   };
 
-  registerOperation(app, countSearch, async (request, reply, { signal }) => {
+  app.implement(countSearch, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const compiled = compile(search);
     const read = logSlow(deps.read, compiled, request.log);
@@ -29,7 +28,7 @@ export function registerSearch(app: FastifyInstance, deps: RouteDeps): void {
     return { ...describeSearch(search, matching > count, reply), count };
   });
 
-  registerOperation(app, searchIps, async (request, reply, deadline, { toJsonArray }) => {
+  app.implement(searchIps, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const compiled = compile(search);

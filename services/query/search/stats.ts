@@ -1,6 +1,6 @@
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -103,7 +103,7 @@ function registerStats(
   operation: typeof searchStats | typeof earlierSearchStats,
   deps: RouteDeps,
 ): void {
-  registerOperation(app, operation, async (request, reply, { signal }) => {
+  app.implement(operation, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
     const compiled = compile(search);

@@ -1,7 +1,7 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -66,8 +66,7 @@ export const validateQuery = defineOperation({
 });
 
 export function registerValidateQuery(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(
-    app,
+  app.implement(
     validateQuery,
     async (request, _reply, { signal }) => {
       const caller = deps.authenticate(request);

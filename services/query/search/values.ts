@@ -1,6 +1,6 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { byName, LISTED_MEMBERS } from "@noisefloor/domain/observation/members.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -58,7 +58,7 @@ export const searchValues = defineOperation({
 });
 
 export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, searchValues, async (request, reply, { signal }) => {
+  app.implement(searchValues, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
     const compiled = compile(search);

@@ -3,7 +3,6 @@ import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { sensorCountsParams, sensorCountsQuery } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import type { RouteDeps } from "../address/route-deps.ts";
@@ -19,7 +18,7 @@ const SHARED = "";
 /** `GET /v3/sensors`: what each sensor sent, for those who may know that it exists. */
 export function registerSensors(app: FastifyInstance, { read, authenticate, retentionDays, now }: RouteDeps): void {
   const readAll = createSharedAnswers<readonly SensorSummary[]>(app);
-  registerOperation(app, listSensors, async (request, _reply, { signal }) => {
+  app.implement(listSensors, async (request, _reply, { signal }) => {
     const caller = authenticate(request);
     if (caller.workspaceId === undefined) throw new HttpError(403, KEY_NEEDED);
     const workspaces = [caller.workspaceId, ...(caller.entitlements.has("sensors") ? [SHARED] : [])];

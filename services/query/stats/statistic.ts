@@ -1,11 +1,6 @@
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { activityWindow, formatTimestamp, retentionStart, type Window } from "@noisefloor/domain/time/window.ts";
-import {
-  type Operation,
-  type OperationHandler,
-  type OperationRequest,
-  registerOperation,
-} from "@noisefloor/http/operations/operation.ts";
+import type { Operation, OperationHandler, OperationRequest } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
@@ -50,7 +45,7 @@ export function registerStatistic<Path extends string, Schema extends z.ZodType,
 ): void {
   const answer = createSharedAnswers<Result>(app);
   const isLimited = operation.queryParameters.includes(LIMIT);
-  registerOperation(app, operation, async (request, _reply, { signal }) => {
+  app.implement(operation, async (request, _reply, { signal }) => {
     const place = placeOf(request);
     const caller = authenticate(request);
     const days = Math.min(readParameter(request.query, allowedDays), caller.limits.reach_days);

@@ -6,7 +6,7 @@ import {
   retentionStart,
 } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -134,7 +134,7 @@ type Counted = {
 
 export function registerTagSummary(app: FastifyInstance, deps: RouteDeps): void {
   const answer = createSharedAnswers<Counted>(app);
-  registerOperation(app, getTagSummary, async (request, _reply, { signal }) => {
+  app.implement(getTagSummary, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);
     const sort = readParameter(request.query, SORT);
     const days = Math.min(readParameter(request.query, DAYS), caller.limits.reach_days);

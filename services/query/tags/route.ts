@@ -1,5 +1,5 @@
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -33,8 +33,7 @@ export const listTags = defineOperation({
 });
 
 export function registerTags(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(
-    app,
+  app.implement(
     listTags,
     async (request) => {
       deps.authenticate(request);

@@ -1,7 +1,7 @@
 import { ruleOfTag } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { slugSchema } from "@noisefloor/domain/tags/tag.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -46,7 +46,7 @@ export const getTagRule = defineOperation({
 });
 
 export function registerTagRule(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, getTagRule, async (request, _reply, { signal }) => {
+  app.implement(getTagRule, async (request, _reply, { signal }) => {
     deps.authenticate(request);
     const tag = deps.catalogue.resolve(readPath(request.params.slug, SLUG));
     if (tag === undefined) throw new HttpError(404, "Tag not found");

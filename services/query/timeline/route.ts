@@ -3,7 +3,7 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -103,7 +103,7 @@ export const getTimeline = defineOperation({
 });
 
 export function registerTimeline(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, getTimeline, async (request, reply, deadline) => {
+  app.implement(getTimeline, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const days = Math.min(readParameter(request.query, DAYS), caller.limits.reach_days);

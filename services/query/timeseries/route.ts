@@ -1,5 +1,4 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { ToJsonArray } from "@noisefloor/http/response-bodies/response-body.ts";
 import type { FastifyInstance } from "fastify";
@@ -16,7 +15,7 @@ import { readSeries, type Series } from "./series.ts";
 const HOURS = { hour: 1, day: 24 } as const;
 
 export function registerTimeseries(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, timeseriesStats, async (request, reply, { signal }) => {
+  app.implement(timeseriesStats, async (request, reply, { signal }) => {
     const series = await readSeries(request, HOURS[readParameter(request.query, INTERVAL)], deps, signal);
     const cost = timeseriesCost({ days: series.days, conditions: series.compiled.conditions.columns.length });
     const rows = series.isEmpty
@@ -37,7 +36,7 @@ export function registerTimeseries(app: FastifyInstance, deps: RouteDeps): void 
     };
   });
 
-  registerOperation(app, timeseries, async (request, reply, deadline, { toJsonArray }) => {
+  app.implement(timeseries, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
     const series = await readSeries(request, HOURS.hour, deps, signal);
     const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };

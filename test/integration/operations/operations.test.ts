@@ -8,7 +8,7 @@ import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { closeHttpApp } from "@noisefloor/http/server/listen.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
@@ -84,7 +84,7 @@ async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> 
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   });
   const app = await createHttpApp({ log, metrics, toHttpError: storeHttpError, deadlineMs: 60_000, ...options });
-  registerOperation(app, slow, (request, _reply, { signal }) =>
+  app.implement(slow, (request, _reply, { signal }) =>
     request.params.mark === "greedy" ? read(greedy, {}, signal) : read(endless(request.params.mark), {}, signal),
   );
   await finishHttpApp(app, { operations: [slow], checks: {}, metrics, log });
@@ -270,7 +270,7 @@ test("a shutdown waits for open responses, whose errors are our own, but not for
   const app = await createHttpApp({ log, metrics, deadlineMs: 20_000 });
   const stalled = new Socket();
   const stalledEnded = once(stalled, "close");
-  registerOperation(app, slow, async () => {
+  app.implement(slow, async () => {
     await stalledEnded;
     return [];
   });

@@ -1,5 +1,4 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
@@ -156,8 +155,7 @@ function registerRoutes(
     return named ?? findFormats(readParameter(query, FORMAT), options.formats) ?? options.formats;
   };
   for (const operation of [postObservations, postObservationLines]) {
-    registerOperation(
-      scope,
+    scope.implement(
       operation,
       async (request, reply, { signal }) => {
         const formats = formatsOf(request.query);
@@ -167,16 +165,14 @@ function registerRoutes(
       routeOptions,
     );
   }
-  registerOperation(
-    scope,
+  scope.implement(
     postTpotBatch,
     async (request, reply, { signal }) =>
       answer(await ingest(request, reply, await splitBody(request.body), { formats: [tpot] }, signal)),
     routeOptions,
   );
   for (const operation of [postSplunkEvents, postSplunkEventsUnversioned, postSplunkEventsVersioned]) {
-    registerOperation(
-      scope,
+    scope.implement(
       operation,
       async (request, reply, { signal }) => {
         const { events, sourcetype } = await readSplunkEvents(request.body, request.reservation);

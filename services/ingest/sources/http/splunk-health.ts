@@ -1,5 +1,5 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { ErrorResponse, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { ErrorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { getSplunkHealth, getSplunkHealthVersioned, HEC_HEALTHY, HEC_UNHEALTHY } from "./operation.ts";
 import { sensorKeyOf } from "./senders.ts";
@@ -17,7 +17,7 @@ type SplunkHealthOptions = {
  */
 export function registerSplunkHealth(app: FastifyInstance, { senderOf, assertSpace }: SplunkHealthOptions): void {
   for (const operation of [getSplunkHealth, getSplunkHealthVersioned]) {
-    registerOperation(app, operation, async (request) => {
+    app.implement(operation, async (request) => {
       if (sensorKeyOf(request) !== "") await senderOf(request);
       try {
         assertSpace?.();

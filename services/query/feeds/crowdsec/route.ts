@@ -1,5 +1,4 @@
 import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -34,7 +33,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     return { token, feed };
   };
 
-  registerOperation(app, streamDecisions, async (request, reply, { signal }, { toJsonArray }) => {
+  app.implement(streamDecisions, async (request, reply, { signal }, { toJsonArray }) => {
     const { token, feed } = feedOfBouncer(request);
     const state = await preparedState(feed, "addresses", reply, deps, signal);
     const filter = readFilter(knownParameters(request), feed.name);
@@ -68,7 +67,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     return { new: await toJsonArray(started), deleted: await toJsonArray(ended) };
   });
 
-  registerOperation(app, listDecisions, async (request, reply, { signal }, { toJsonArray }) => {
+  app.implement(listDecisions, async (request, reply, { signal }, { toJsonArray }) => {
     const isLookup = readParameter(request.query, FILTERS.ip) !== undefined;
     const { feed } = feedOfBouncer(request, isLookup ? "lookup" : "list");
     const filter = readFilter(knownParameters(request), feed.name);
@@ -78,8 +77,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     return wanted.length === 0 ? null : toJsonArray(decisionsOf([wanted], feed));
   });
 
-  registerOperation(
-    app,
+  app.implement(
     postUsageMetrics,
     async (request) => {
       feedOfBouncer(request);

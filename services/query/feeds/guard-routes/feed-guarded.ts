@@ -1,7 +1,7 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -60,7 +60,7 @@ export const getFeedGuarded = defineOperation({
 });
 
 export function registerFeedGuarded(app: FastifyInstance, deps: FeedRouteDeps): void {
-  registerOperation(app, getFeedGuarded, async (request, _reply, { signal }) => {
+  app.implement(getFeedGuarded, async (request, _reply, { signal }) => {
     const caller = managerOf(request, deps.authenticate);
     const { workspaceId } = caller;
     const feed = readableFeed(deps.feeds, request.params.name, { workspaceId, feedId: undefined });

@@ -1,7 +1,7 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { lookUpMany } from "../../address/store-lookup.ts";
@@ -72,7 +72,7 @@ export const getGuardedAttackers = defineOperation({
 });
 
 export function registerGuardedAttackers(app: FastifyInstance, deps: FeedRouteDeps): void {
-  registerOperation(app, getGuardedAttackers, async (request, _reply, { signal }) => {
+  app.implement(getGuardedAttackers, async (request, _reply, { signal }) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     return app.admission.run(request, STATS_COST, signal, async () => {
       const guard = deps.feeds.guardOf(workspaceId);

@@ -4,7 +4,7 @@ import { ipv4ToNumber, isIpv4, numberToIpv4, parseNetwork } from "@noisefloor/do
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -112,7 +112,7 @@ export const GUARD_OPERATIONS = [getGuard, addGuard, deleteGuard] as const;
 export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { cache, client, feeds, now } = deps;
 
-  registerOperation(app, getGuard, async (request, _reply, { signal }) => {
+  app.implement(getGuard, async (request, _reply, { signal }) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     const address = readParameter(request.query, IP);
     if (address === undefined) return { networks: cache.guardOf(workspaceId).networks.map(toWireGuard) };
@@ -123,8 +123,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
     return { ip: address, guarded: false, reason: "" as const, name: "", network: "", note: "", attacked };
   });
 
-  registerOperation(
-    app,
+  app.implement(
     addGuard,
     async (request) => {
       const { workspaceId } = managerOf(request, deps.authenticate);
@@ -149,7 +148,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, BAD_BODY)) },
   );
 
-  registerOperation(app, deleteGuard, async (request) => {
+  app.implement(deleteGuard, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     await cache.refresh();
     const guard = cache.guardOf(workspaceId).networks.find(({ id }) => id === request.params.id);

@@ -1,6 +1,6 @@
 import { readAllObjects, readNewestVersion } from "@noisefloor/clickhouse/feeds/objects.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -59,7 +59,7 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
     }
   }
 
-  registerOperation(app, getMispFile, async (request, reply, { signal }) => {
+  app.implement(getMispFile, async (request, reply, { signal }) => {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
     const { file } = request.params;
     const files = new Map<string, readonly [type: string, write: typeof writeEvent | typeof writeManifest]>([

@@ -15,7 +15,7 @@ import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -164,7 +164,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
     return new Map(heads.map((head) => [head.feedId, head]));
   };
 
-  registerOperation(app, listFeeds, async (request) => {
+  app.implement(listFeeds, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     const readyMade = READY_MADE_NAMES.flatMap((name) => feeds.find(workspaceId, name) ?? []);
     const all = [...feeds.ofWorkspace(workspaceId), ...readyMade];
@@ -172,14 +172,13 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
     return { feeds: all.map((feed) => toWireFeed(feed, heads.get(feed.id))) };
   });
 
-  registerOperation(app, getFeed, async (request, _reply, { signal }) => {
+  app.implement(getFeed, async (request, _reply, { signal }) => {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
     const state = feed.isEnabled ? await feeds.stateOf(feed, signal) : await feeds.lists.current(feed.id);
     return toWireFeed(feed, state?.head);
   });
 
-  registerOperation(
-    app,
+  app.implement(
     putFeed,
     async (request, reply, { signal }) => {
       const caller = managerOf(request, deps.authenticate);
@@ -231,7 +230,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, NO_FEED)) },
   );
 
-  registerOperation(app, deleteFeed, async (request) => {
+  app.implement(deleteFeed, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     await cache.refresh();
     const feed = feeds.find(workspaceId, request.params.name);

@@ -1,5 +1,5 @@
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -71,7 +71,7 @@ export const getFeedAddresses = defineOperation({
 });
 
 export function registerFeedAddresses(app: FastifyInstance, deps: FeedRouteDeps): void {
-  registerOperation(app, getFeedAddresses, async (request, reply, { signal }) => {
+  app.implement(getFeedAddresses, async (request, reply, { signal }) => {
     const feed = readableFeed(deps.feeds, request.params.name, readerOf(request, deps));
     const limit = readParameter(request.query, LIMIT);
     const { addresses, revisedAt } = await preparedState(feed, "items", reply, deps, signal);

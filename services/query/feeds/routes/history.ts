@@ -1,6 +1,6 @@
 import { readRevisions } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { count, timestamp } from "../../wire.ts";
@@ -49,7 +49,7 @@ export const getFeedHistory = defineOperation({
 });
 
 export function registerFeedHistory(app: FastifyInstance, deps: FeedRouteDeps): void {
-  registerOperation(app, getFeedHistory, async (request) => {
+  app.implement(getFeedHistory, async (request) => {
     const feed = readableFeed(deps.feeds, request.params.name, readerOf(request, deps));
     const revisions = await readRevisions(deps.client, feed.id, MAX_REVISIONS);
     return {

@@ -1,4 +1,4 @@
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { IPREP_CATEGORIES_CSV } from "../forms/iprep.ts";
@@ -27,7 +27,7 @@ export const getIprepCategories = defineOperation({
 });
 
 export function registerIprepCategories(app: FastifyInstance, deps: ReaderDeps): void {
-  registerOperation(app, getIprepCategories, async (request, _reply, _deadline, { toMediaBody }) => {
+  app.implement(getIprepCategories, async (request, _reply, _deadline, { toMediaBody }) => {
     readerOf(request, deps);
     return toMediaBody(`${TYPE}; charset=utf-8`, [IPREP_CATEGORIES_CSV]);
   });

@@ -1,6 +1,6 @@
 import { readFirstTime } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -89,7 +89,7 @@ const MAX_ITEMS_AGE_MS = 60_000;
 export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { feeds, bodies } = deps;
 
-  registerOperation(app, getFeedList, async (request, reply, { signal }) => {
+  app.implement(getFeedList, async (request, reply, { signal }) => {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
     const form = FORMS.find(({ name }) => name === request.params.form);
     if (form === undefined) throw new HttpError(404, `No form has this name: the forms are ${NAMES.join(", ")}`);

@@ -3,7 +3,7 @@ import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, NO_CONTENT, NOTHING, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -119,8 +119,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
     return feed;
   };
 
-  registerOperation(
-    app,
+  app.implement(
     createFeedToken,
     async (request) => {
       const feed = await managedFeed(request);
@@ -149,7 +148,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
     { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError(400, BAD_BODY)) },
   );
 
-  registerOperation(app, listFeedTokens, async (request) => {
+  app.implement(listFeedTokens, async (request) => {
     const tokens = cache.tokensOf((await managedFeed(request)).id);
     const uses = await feeds.tokenUses.read();
     return {
@@ -162,7 +161,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
     };
   });
 
-  registerOperation(app, deleteFeedToken, async (request) => {
+  app.implement(deleteFeedToken, async (request) => {
     const feed = await managedFeed(request);
     const token = cache.tokensOf(feed.id).find(({ id }) => id === request.params.id);
     if (token === undefined) throw new HttpError(404, TOKEN_NOT_FOUND);

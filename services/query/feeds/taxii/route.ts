@@ -1,7 +1,6 @@
 import { readNewestVersion, readObjectPage } from "@noisefloor/clickhouse/feeds/objects.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
-import { registerOperation } from "@noisefloor/http/operations/operation.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -101,33 +100,33 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   };
   const stixOf = ({ hasIdentity, objects }: Page) => [...(hasIdentity ? [IDENTITY] : []), ...objects.map(toIndicator)];
 
-  registerOperation(app, discoverTaxii, async (request) => {
+  app.implement(discoverTaxii, async (request) => {
     readableFeeds(request);
     return { title: "Noisefloor", default: root, api_roots: [root] };
   });
-  registerOperation(app, getTaxiiRoot, async (request) => {
+  app.implement(getTaxiiRoot, async (request) => {
     readableFeeds(request);
     return { title: "Noisefloor", versions: [TAXII_TYPE], max_content_length: 1_048_576 };
   });
-  registerOperation(app, listCollections, async (request) => ({
+  app.implement(listCollections, async (request) => ({
     collections: readableFeeds(request).map(toCollection),
   }));
-  registerOperation(app, getCollection, async (request) => toCollection(readableFeed(request, request.params.id)));
+  app.implement(getCollection, async (request) => toCollection(readableFeed(request, request.params.id)));
 
-  registerOperation(app, listObjects, async (request, reply, { signal }) => {
+  app.implement(listObjects, async (request, reply, { signal }) => {
     const page = await readPage(readableFeed(request, request.params.id), request.query, { reply, signal });
     const rest = finishPage(page, reply);
     const objects = stixOf(page);
     return objects.length === 0 ? rest : { ...rest, objects };
   });
-  registerOperation(app, getObject, async (request, reply, { signal }) => {
+  app.implement(getObject, async (request, reply, { signal }) => {
     const { id, object } = request.params;
     const page = await readPage(readableFeed(request, id), request.query, { reply, signal }, object);
     const objects = stixOf(page);
     if (objects.length === 0) throw new HttpError(404, "Object not found");
     return { ...finishPage(page, reply), objects };
   });
-  registerOperation(app, listManifest, async (request, reply, { signal }) => {
+  app.implement(listManifest, async (request, reply, { signal }) => {
     const page = await readPage(readableFeed(request, request.params.id), request.query, { reply, signal });
     const rest = finishPage(page, reply);
     const entries = page.objects.map((object) => toEntry(`indicator--${object.id}`, addedAt(object)));

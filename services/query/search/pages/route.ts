@@ -1,4 +1,4 @@
-import { type OperationHandler, registerOperation } from "@noisefloor/http/operations/operation.ts";
+import type { OperationHandler } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -14,8 +14,8 @@ import { FORMAT, QUICK, SCROLL, search, searchMetadata } from "./operations.ts";
 import { readPage } from "./read-page.ts";
 
 export function registerSearchPages(app: FastifyInstance, deps: RouteDeps): void {
-  registerOperation(app, search, pages(app, deps, new Set()));
-  registerOperation(app, searchMetadata, pages(app, deps, new Set(["raw_data"])));
+  app.implement(search, pages(app, deps, new Set()));
+  app.implement(searchMetadata, pages(app, deps, new Set(["raw_data"])));
 }
 
 type Pages = typeof search | typeof searchMetadata;
