@@ -1,3 +1,4 @@
+import { ALL_MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { fieldNames } from "@noisefloor/ingest/tagging/matching/fields.ts";
 import { readRuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
 import { expect, test } from "vitest";
@@ -12,7 +13,8 @@ const firstCells = (text: string) =>
     .flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([a-z0-9_]+)`/g)].map(([, name = ""]) => name));
 
 test("docs/tagging-rules.md has every field and every modifier, and no other", () => {
-  expect(firstCells(section("Fields")).toSorted()).toEqual(fieldNames().toSorted());
+  const ofMembers = ALL_MEMBERS.flatMap((member) => ("rules" in member ? member.rules : []));
+  expect([...firstCells(section("Fields")), ...ofMembers].toSorted()).toEqual(fieldNames().toSorted());
   const { problems } = readRuleFile(
     "a.yaml",
     "{slug: a, name: a, category: tool, intention: benign, description: a, match: {path|no: a}}",

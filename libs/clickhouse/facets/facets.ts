@@ -7,12 +7,22 @@ import { IS_ATTACK } from "../client/attack-sql.ts";
 type MemberFacet = Exclude<SearchedMember, { readonly facet: string }>["field"];
 export type FacetField = "seen" | "tag" | "network" | "port" | MemberFacet;
 
+/** SQL: the text of a login for a field, and whether it has one. */
+const LOGIN_TEXTS: Readonly<Record<string, readonly [text: string, isThere: string]>> = {
+  username: ["login.1", "login.1 != ''"],
+  password: ["login.2", "login.2 != ''"],
+  credential: ["concat(login.1, '/', login.2)", "login != ('', '')"],
+};
+
 /** SQL: the values of a member in lower case, without empty ones. */
-function valuesOf(column: string, { type }: Member): string {
-  const isList = type === "texts" || type === "digests";
-  return isList
-    ? `arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', ${column}))`
-    : `if(${column} = '', [], [lowerUTF8(${column})])`;
+function valuesOf(column: string, { type }: Member, field: string): string {
+  if (type === "texts" || type === "digests") {
+    return `arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', ${column}))`;
+  }
+  const [text, isThere] = type === "logins" ? (LOGIN_TEXTS[field] ?? []) : [];
+  return text === undefined
+    ? `if(${column} = '', [], [lowerUTF8(${column})])`
+    : `arrayMap(login -> lowerUTF8(${text}), arrayFilter(login -> ${isThere}, ${column}))`;
 }
 
 function memberFacets(): Readonly<Record<MemberFacet, string>> {
@@ -20,7 +30,7 @@ function memberFacets(): Readonly<Record<MemberFacet, string>> {
     TABLES.flatMap(([prefix, table]) =>
       Object.entries<Member>(table).flatMap(([name, member]) =>
         (member.search ?? []).flatMap(({ field, facet }) =>
-          facet === undefined ? [[field, valuesOf(prefix + name, member)] as const] : [],
+          facet === undefined ? [[field, valuesOf(prefix + name, member, field)] as const] : [],
         ),
       ),
     ),

@@ -149,6 +149,7 @@ export const VISIT = {
     type: "source",
     maxLength: 64,
     doc: "The observed source: a routable IPv4 address in dotted decimal.",
+    rules: ["source_ip"],
     maps: ["source_ip"],
   },
   observation_id: {

@@ -68,6 +68,8 @@ type Login = { readonly username?: string | undefined; readonly password?: strin
 const LOGIN_TEXTS = {
   username: ({ username }: Login) => username,
   password: ({ password }: Login) => password,
+  credential: ({ username = "", password = "" }: Login) =>
+    username === "" && password === "" ? undefined : `${username}/${password}`,
 } as const;
 
 function uriOf({ http }: Taggable): string | undefined {
