@@ -95,8 +95,8 @@ GROUP BY asn ORDER BY addresses DESC, asn LIMIT 50`,
   .withPanel(
     table(
       { title: "Countries", span: 8, description: SINCE },
-      `SELECT country, uniqExact(source_ip) AS addresses FROM network_states
-WHERE ${IN_SCOPES} AND ${seenSince("last_seen")} AND country != ''
+      `SELECT upper(value) AS country, uniqExact(source_ip) AS addresses FROM facet_states
+WHERE ${IN_SCOPES} AND field = 'country' AND ${seenSince("last_seen")}
 GROUP BY country ORDER BY addresses DESC, country LIMIT 50`,
     ),
   )

@@ -2,6 +2,7 @@ import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { ATTACK_TAG } from "../client/attack-sql.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
+import { NETWORK_ASN, NETWORK_ORGANIZATION } from "../facets/network-value.ts";
 import { isShownActivity } from "./sensor-count-rows.ts";
 
 /** A view that the user for dashboards reads instead of tables. It holds nothing. */
@@ -31,6 +32,11 @@ const countsBy = (time: string): DashboardView => ({
     WHERE tag_id = ${NO_TAG}
     GROUP BY ALL`,
 });
+
+/** The networks of addresses, as they are stored. */
+const networks = (shown: string) => `
+      SELECT dataset, workspace_id, ${NETWORK_ASN} AS asn, ${NETWORK_ORGANIZATION} AS organization, source_ip, last_seen
+      FROM address_facets ${isShown(shown)} WHERE field = 'network'`;
 
 const VIEWS: Readonly<Record<string, DashboardView>> = {
   tag_catalogue: {
@@ -111,14 +117,19 @@ const VIEWS: Readonly<Record<string, DashboardView>> = {
   networks_seen: {
     rows: "row",
     select: (shown) => `
-      SELECT dataset, workspace_id, asn, organization, country, source_ip, max(address_networks.last_seen) AS last_seen
-      FROM address_networks ${isShown(shown)}
-      GROUP BY dataset, workspace_id, asn, organization, country, source_ip`,
+      SELECT dataset, workspace_id, asn, organization, source_ip, max(network.last_seen) AS last_seen
+      FROM (${networks(shown)}) AS network
+      GROUP BY dataset, workspace_id, asn, organization, source_ip`,
   },
   /** The rows of networks_seen as they are stored, of which several may be for one: to group them takes far longer. */
   network_states: {
     rows: "row",
-    select: (shown) => `SELECT * FROM address_networks ${isShown(shown)}`,
+    select: networks,
+  },
+  /** The rows of address_facets as they are stored, of which several may be for one. */
+  facet_states: {
+    rows: "row",
+    select: (shown) => `SELECT * FROM address_facets ${isShown(shown)}`,
   },
   /** FINAL: one that was sent twice is one. */
   observations_seen: {

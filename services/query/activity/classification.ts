@@ -3,12 +3,13 @@ import { ATTACK_TAG, severitySql } from "@noisefloor/clickhouse/client/attack-sq
 import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery, onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import {
+  ADDRESS_FACETS,
   ADDRESS_TAGS,
   NETWORK_GENERATIONS,
   NETWORK_RANGES,
-  SCOPE_TAGS,
 } from "@noisefloor/clickhouse/client/table-names.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
@@ -118,11 +119,19 @@ const worse = {
   severities: z.array(z.int()).readonly(),
   since: z.int(),
 };
-const COUNTS = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-        AND (tag_id IN {worse:Array(UUID)} OR tag_id = ${ATTACK_TAG})`;
-/** Of the tag of attacks, which is none of the worse ones, -1. */
-const SEVERITY =
-  "if(has({worse:Array(UUID)}, tag_id), {severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)], -1)";
+const COUNTS_SINCE = "last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')";
+/** The severity of a tag; of the tag of attacks, which is none of the worse ones, -1. */
+const severityOfTag = (tag: string, worse: string) =>
+  `if(has(${worse}, ${tag}), {severities:Array(Int8)}[indexOf(${worse}, ${tag})], -1)`;
+/** SQL on rows with a `tag_id`, and on those of the facet `tag`, whose `value` is one as a text. */
+const OF_TAG = {
+  counts: `${COUNTS_SINCE} AND (tag_id IN {worse:Array(UUID)} OR tag_id = ${ATTACK_TAG})`,
+  severity: severityOfTag("tag_id", "{worse:Array(UUID)}"),
+};
+const OF_FACET = {
+  counts: `field = 'tag' AND (value IN {worse:Array(String)} OR value = '${ATTACK_TAG_ID}') AND ${COUNTS_SINCE}`,
+  severity: severityOfTag("value", "{worse:Array(String)}"),
+};
 
 /** For more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
@@ -165,8 +174,8 @@ export const countByClassification = defineQuery({
     `SELECT toUInt32(source_ip) AS number, max(severity) AS worst, min(severity) < 0 AS attacked FROM (
       SELECT source_ip, {own:Int8} AS severity FROM active
       UNION ALL
-      SELECT source_ip, ${SEVERITY} AS severity FROM ${ADDRESS_TAGS}
-      WHERE ${IN_SCOPES} AND ${COUNTS} AND source_ip IN (SELECT source_ip FROM active)
+      SELECT source_ip, ${OF_TAG.severity} AS severity FROM ${ADDRESS_TAGS}
+      WHERE ${IN_SCOPES} AND ${OF_TAG.counts} AND source_ip IN (SELECT source_ip FROM active)
     ) GROUP BY source_ip`,
   )} SETTINGS ${INDEX_FOR_FEW}`,
   combine: addUpSeverities,
@@ -186,8 +195,9 @@ export const worstInOtherDatasets = (max: number) => {
   return defineQuery({
     name: "tag-activity-severities",
     sql: limited(`SELECT source_ip,
-        toUInt32(bitOr(max(${SEVERITY}) + 1, if(min(${SEVERITY}) < 0, ${ATTACKED}, 0))) AS severity FROM ${SCOPE_TAGS}
-      WHERE ${IN_SCOPES} AND ${COUNTS} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
+        toUInt32(bitOr(max(${OF_FACET.severity}) + 1, if(min(${OF_FACET.severity}) < 0, ${ATTACKED}, 0))) AS severity
+      FROM ${ADDRESS_FACETS}
+      WHERE ${IN_SCOPES} AND ${OF_FACET.counts} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
     combine: (results) => limited(`SELECT source_ip, severity FROM ${results}`),
     params: z.object({ ...slice, ...blocks, ...worse }),
     row: addressSeverity,

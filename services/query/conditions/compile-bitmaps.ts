@@ -1,8 +1,8 @@
+import { type BoundValues, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { scopesParam } from "../scope-sql.ts";
 import { type AddressSet, keyOf, SEEN, type SetQuery, visitTree } from "./address-set.ts";
-import { type BoundValues, bindValues } from "./bound-values.ts";
 import { textMerger } from "./merge-texts.ts";
 import { anchorsOf } from "./reach.ts";
 import { countRowsSql, MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";

@@ -1,6 +1,6 @@
+import { bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { expect, test } from "vitest";
 import { facetIn, or } from "../conditions/address-set.ts";
-import { bindValues } from "../conditions/bound-values.ts";
 import { compileForBuckets } from "../conditions/compile-buckets.ts";
 
 const compile = (paths: readonly string[]) => {

@@ -1,6 +1,6 @@
+import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
 import { type AddressSet, type FacetSet, keyOf, type SetQuery, visitTree } from "./address-set.ts";
-import type { Bind } from "./bound-values.ts";
 import { textMerger } from "./merge-texts.ts";
 import { readSetsSql } from "./read-sets.ts";
 import { facetOf, type SetContext, type SetSource, setSource, timeSql } from "./set-sql.ts";

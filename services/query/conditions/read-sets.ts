@@ -1,4 +1,4 @@
-import type { Bind } from "./bound-values.ts";
+import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
 import type { SetSource } from "./set-sql.ts";
 
 /**

@@ -1,3 +1,4 @@
+import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
 import {
   ADDRESS_FACETS,
   NETWORK_GENERATIONS,
@@ -8,7 +9,6 @@ import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { inScopes } from "../scope-sql.ts";
 import { type AddressSet, type FacetSet, SEEN } from "./address-set.ts";
-import type { Bind } from "./bound-values.ts";
 import { textSql } from "./text-sql.ts";
 
 export type SetContext = {

@@ -1,6 +1,6 @@
+import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
 import type { Pattern } from "@noisefloor/domain/query-language/query.ts";
 import type { FacetMatch } from "./address-set.ts";
-import type { Bind } from "./bound-values.ts";
 
 /** SQL: whether a text, in lower case, is what a condition asks for. An empty text is no value. */
 export function textSql(text: string, match: FacetMatch, bind: Bind): string {

@@ -1,6 +1,6 @@
-import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { SCOPE_TAGS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
 import { JOIN_ACTORS } from "../activity/classification.ts";
 import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";
@@ -21,7 +21,7 @@ export const countPerCve = defineQuery({
   name: "cve-activity",
   sql: `
     SELECT cve, address.number <= actor.last AND toIPv4(address.number) NOT IN (
-        SELECT source_ip FROM ${SCOPE_TAGS} WHERE ${IN_SCOPES} AND tag_id = ${ATTACK_TAG}
+        SELECT source_ip FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'tag' AND value = '${ATTACK_TAG_ID}'
           AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')) AS is_benign,
       uniqExactIf(address.number, in_1d) AS ips_1d,
       uniqExactIf(address.number, in_10d) AS ips_10d,

@@ -1,6 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
+import { NETWORK_ASN, NETWORK_ORGANIZATION } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
 import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
@@ -14,8 +15,8 @@ export type CountedField = Exclude<FacetField, "network"> | "asn" | "organizatio
 
 /** SQL: pairs of a field and a value. */
 const COUNTED_PARTS = `arrayJoin(if(field = 'network',
-    [('asn', if(value < '0000000001', '', concat('AS', toString(toUInt32(substring(value, 1, 10)))))),
-      ('organization', substring(value, 12))],
+    [('asn', if(value < '0000000001', '', concat('AS', toString(${NETWORK_ASN})))),
+      ('organization', ${NETWORK_ORGANIZATION})],
     [(toString(field), value)]))`;
 
 /**

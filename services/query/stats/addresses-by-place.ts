@@ -1,5 +1,6 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_NETWORKS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { NETWORK_ORGANIZATION, networkPrefix } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
@@ -87,26 +88,27 @@ export const getAddressesOfCountry = defineOperation({
 });
 
 /**
- * The addresses that a condition on the place selects, seen since `from` in milliseconds since 1970 UTC. Of a network's
- * names, the last in alphabetical order.
+ * The addresses with values of a field that begin with a text, seen since `from` in milliseconds since 1970 UTC. Of a
+ * network's names, the last in alphabetical order.
  */
-const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere: string, params: Params) =>
+const addressesAt = (name: string, field: "network" | "country") =>
   defineQuery({
     name,
     sql: `SELECT max(organization) AS organization, count() AS total_ips, ${latestOf("(last, source_ip)")} AS latest
       FROM (
-        SELECT source_ip, max(organization) AS organization, toUnixTimestamp64Milli(max(last_seen)) AS last
-        FROM ${ADDRESS_NETWORKS}
-        WHERE ${IN_SCOPES} AND ${isThere} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+        SELECT source_ip, max(${NETWORK_ORGANIZATION}) AS organization, toUnixTimestamp64Milli(max(last_seen)) AS last
+        FROM ${ADDRESS_FACETS}
+        WHERE ${IN_SCOPES} AND field = '${field}' AND startsWith(value, {value:String})
+          AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
         GROUP BY source_ip)`,
     combine: (results) => `SELECT max(result.organization) AS organization, sum(result.total_ips) AS total_ips,
           ${latestOfLists("result.latest")} AS latest
         FROM ${results} AS result`,
-    params: z.object({ scopes: scopesParam, from: z.int(), limit: z.int(), ...params }),
+    params: z.object({ scopes: scopesParam, from: z.int(), limit: z.int(), value: z.string() }),
     row: z.object({ organization: z.string(), total_ips: z.int(), latest: latestAddresses }),
   });
-const addressesOfNetwork = addressesAt("stats-network", "asn = {asn:UInt32}", { asn: z.int() });
-const addressesOfCountry = addressesAt("stats-country", "country = {country:String}", { country: z.string() });
+const addressesOfNetwork = addressesAt("stats-network", "network");
+const addressesOfCountry = addressesAt("stats-country", "country");
 
 const toListed = ({ latest, total_ips }: z.output<(typeof addressesOfNetwork)["row"]>) => ({
   ips: latest.map(([last, address]) => ({ ip: address, last_seen: formatTimestamp(last) })),
@@ -117,15 +119,17 @@ export function registerAddressesByPlace(app: FastifyInstance, deps: RouteDeps):
   registerStatistic(app, getAddressesOfNetwork, deps, {
     placeOf: ({ params }) => readPath(params.asn, ASN),
     async read({ place, ...parameters }, signal) {
-      const params = { ...parameters, asn: Number(place.slice(2)) };
+      const params = { ...parameters, value: networkPrefix(Number(place.slice(2))) };
       return onlyRow(addressesOfNetwork, await deps.read(addressesOfNetwork, params, signal));
     },
     toBody: (row, { place: asn, metadata }) => ({ asn, organization: row.organization, ...toListed(row), metadata }),
   });
   registerStatistic(app, getAddressesOfCountry, deps, {
     placeOf: ({ params }) => readPath(params.country, COUNTRY),
-    read: async ({ place: country, ...parameters }, signal) =>
-      onlyRow(addressesOfCountry, await deps.read(addressesOfCountry, { ...parameters, country }, signal)),
+    async read({ place, ...parameters }, signal) {
+      const params = { ...parameters, value: place.toLowerCase() };
+      return onlyRow(addressesOfCountry, await deps.read(addressesOfCountry, params, signal));
+    },
     toBody: (row, { place: code, metadata }) => ({
       country: countryName(code),
       country_code: code,

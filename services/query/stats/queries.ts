@@ -1,6 +1,7 @@
 import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_NETWORKS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { NETWORK_ASN, NETWORK_ORGANIZATION } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { z } from "zod";
 import { addUpSeverities, countPerSeverity, severityCount } from "../activity/classification.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
@@ -13,7 +14,7 @@ const sinceParams = z.object({ scopes: scopesParam, from: since });
 /** All distinct addresses that were seen since a time. */
 export const countSeen = defineQuery({
   name: "stats-total",
-  sql: `SELECT uniqExact(source_ip) AS active_ips FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN}`,
+  sql: `SELECT uniqExact(source_ip) AS active_ips FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'seen' AND ${SEEN}`,
   combine: (results) => `SELECT sum(active_ips) AS active_ips FROM ${results}`,
   params: sinceParams,
   row: z.object({ active_ips: z.int() }),
@@ -40,8 +41,8 @@ const LIMITED = { ...sinceParams.shape, limit: z.int() };
 /** Those with the most addresses, ties by a column. */
 const mostActive = (column: string) => `ORDER BY active_ips DESC, ${column} LIMIT {limit:UInt32}`;
 
-const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
-    FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0 GROUP BY asn`;
+const PER_NETWORK = `SELECT ${NETWORK_ASN} AS asn, max(${NETWORK_ORGANIZATION}) AS organization, uniqExact(source_ip) AS active_ips
+    FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'network' AND value >= '0000000001' AND ${SEEN} GROUP BY asn`;
 
 /** The networks with the most addresses, ties by number. Of a network's names, the last in alphabetical order. */
 export const countByNetwork = defineQuery({
@@ -54,8 +55,8 @@ export const countByNetwork = defineQuery({
   row: z.object({ asn: z.int(), organization: z.string(), active_ips: z.int() }),
 });
 
-const PER_COUNTRY = `SELECT country, uniqExact(source_ip) AS active_ips
-    FROM ${ADDRESS_NETWORKS} WHERE ${IN_SCOPES} AND ${SEEN} AND country != '' GROUP BY country`;
+const PER_COUNTRY = `SELECT upper(value) AS country, uniqExact(source_ip) AS active_ips
+    FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'country' AND ${SEEN} GROUP BY country`;
 
 /** The countries with the most addresses, ties by code. */
 export const countByCountry = defineQuery({

@@ -1,3 +1,4 @@
+import { bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import {
   activityWindow,
   DAY_MS,
@@ -11,7 +12,6 @@ import { choice, type Parameter, readParameter } from "@noisefloor/http/requests
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 import type { RouteDeps } from "../address/route-deps.ts";
-import { bindValues } from "../conditions/bound-values.ts";
 import { candidatesOf } from "../conditions/candidates.ts";
 import { compileSearch } from "../conditions/compile-bitmaps.ts";
 import { compileForBuckets } from "../conditions/compile-buckets.ts";

@@ -70,6 +70,7 @@ describe.each(SERVERS)("of the %s server, Grafana's user", (kind) => {
         sensor_id: workspace_id === "other" ? SECRET : "s",
         source_ip: `45.0.0.${number}`,
         tags: ["11111111-1111-4111-8111-111111111111"],
+        asn: 64_500,
       });
     });
     await insert(`INSERT INTO noisefloor.observations SETTINGS async_insert = 0 FORMAT JSONEachRow ${rows.join("\n")}`);

@@ -221,7 +221,7 @@ describe.each(KINDS)("on a %s server", (kind) => {
   test("every example of docs/grafana.md shows something, and counts what the oracle counts", async () => {
     const text = await readText("docs/grafana.md");
     const examples = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
-    expect(examples.length).toBe(10);
+    expect(examples.length).toBe(11);
     // Whole days, for one of the examples counts by day.
     const [from, to] = [Math.floor((NOW - 10 * 24 * HOUR) / (24 * HOUR)) * 24 * HOUR, NOW];
     const answers: string[][][] = [];
@@ -275,7 +275,8 @@ describe.each(KINDS)("on a %s server", (kind) => {
     ["addresses_daily", "dataset = 'global' AND day > today() - 2", ["tag_id", "dataset", "hour"]],
     ["addresses_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
     ["address_tags_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
-    ["networks_seen", "dataset = 'global' AND asn = 64500", ["dataset", "asn"]],
+    ["networks_seen", "dataset = 'global' AND asn = 64500", ["dataset", "field"]],
+    ["facet_states", "dataset = 'global' AND field = 'country' AND value = 'br'", ["dataset", "field", "value"]],
     ["observations_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
     ["sensors_hourly", "hour > now() - 86400", ["hour"]],
   ])("a filter on the view %s reaches the key of its table: %s", async (view, filter, columns) => {

@@ -1,8 +1,8 @@
+import { bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
-import { bindValues } from "@noisefloor/query/conditions/bound-values.ts";
 import { compileSearch } from "@noisefloor/query/conditions/compile-bitmaps.ts";
 import { compileForBuckets } from "@noisefloor/query/conditions/compile-buckets.ts";
 import { resolveQuery } from "@noisefloor/query/conditions/resolve-query.ts";

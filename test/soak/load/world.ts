@@ -44,7 +44,7 @@ export async function loadStore(server: ClickHouseConnection, observations: numb
     });
   }
   // The load of merging a million new rows is not the callers' doing.
-  for (const table of ["observations", "address_tags", "address_networks", "tag_addresses", "tag_activity_hourly"]) {
+  for (const table of ["observations", "address_tags", "address_facets", "tag_addresses", "tag_activity_hourly"]) {
     await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` });
   }
   return { connection, client, tagId: tag.id, key };

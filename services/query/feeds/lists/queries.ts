@@ -1,6 +1,6 @@
 import { ArrayColumn, numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_NETWORKS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { allRows } from "../../all-rows.ts";
 import { type CompiledSearch, searchParams } from "../../conditions/compile-bitmaps.ts";
@@ -24,8 +24,8 @@ export const newestAddresses = ({ sql }: CompiledSearch) => {
   const inOrder = (from: string, columns: string) =>
     `SELECT ${columns} FROM ${from} ORDER BY last DESC, ip LIMIT {limit:UInt32}`;
   const rows = `(
-      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_NETWORKS}
-      WHERE ${inScopes(1)} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_FACETS}
+      WHERE ${inScopes(1)} AND field = 'seen' AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
         AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
       GROUP BY ip)`;
   return defineQuery({
