@@ -8,7 +8,7 @@ import { anchorsOf } from "./reach.ts";
 import { countRowsSql, MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";
 import { type SetSource, seenAgainSource, setSource, timeSql } from "./set-sql.ts";
 
-type CompileOptions = {
+export type CompileOptions = {
   readonly scopes: readonly Scope[];
   /** Milliseconds since 1970 UTC: what was observed since then counts. */
   readonly from: number;
@@ -87,7 +87,7 @@ export function compileSearch(
   const reached = reach === undefined ? undefined : inReach(reach);
   const bitmaps = readBitmapsSql(sources, bind);
   const found = reached === undefined ? "matching" : `bitmapAnd(matching, ${reached})`;
-  const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}] AS narrower FROM (${bitmaps})`;
+  const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}]::Array(UInt64) AS narrower FROM (${bitmaps})`;
   const countSets = () => countRowsSql(sources.slice(0, sets.length));
   return { sql, params: { ...params, scopes: [...scopes], from }, scopes: context.scopes, sets, countSets };
 }

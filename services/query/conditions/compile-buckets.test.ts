@@ -1,12 +1,11 @@
-import { bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { expect, test } from "vitest";
-import { facetIn, or } from "../conditions/address-set.ts";
-import { compileForBuckets } from "../conditions/compile-buckets.ts";
+import { facetIn, or } from "./address-set.ts";
+import { compileForBuckets } from "./compile-buckets.ts";
 
 const compile = (paths: readonly string[]) => {
   const alternatives = paths.map((path) => facetIn("path", [path]));
-  const { bind } = bindValues();
-  return compileForBuckets(or(alternatives), { bind, scopes: 1, isOwnSensorsOnly: false });
+  return compileForBuckets(or(alternatives), { scopes: [GLOBAL_SCOPE], from: 0, isOwnSensorsOnly: false });
 };
 
 test("of alternatives of a field, each observation is compared once", () => {

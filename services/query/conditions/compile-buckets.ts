@@ -1,6 +1,7 @@
-import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
+import { type Bind, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
-import { type AddressSet, type FacetSet, keyOf, type SetQuery, visitTree } from "./address-set.ts";
+import { type AddressSet, ALL, and, type FacetSet, keyOf, or, type SetQuery, set, visitTree } from "./address-set.ts";
+import { type CompiledSearch, type CompileOptions, compileSearch } from "./compile-bitmaps.ts";
 import { textMerger } from "./merge-texts.ts";
 import { readSetsSql } from "./read-sets.ts";
 import { facetOf, type SetContext, type SetSource, setSource, timeSql } from "./set-sql.ts";
@@ -17,10 +18,20 @@ export type BucketConditions = {
   readonly listed: string | undefined;
   /** SQL: whether they match, by these columns and by `lists`. */
   readonly matches: string;
+  /** SQL: a search of one row whose bitmap `found` has the addresses that may match; undefined for all. */
+  readonly candidates: string | undefined;
+  readonly params: CompiledSearch["params"];
+  /** How many scopes are searched. */
+  readonly scopes: number;
 };
 
 /** Unlike that of a search over rollups, it reads observations: no rollup has the values of an hour. */
-export function compileForBuckets(query: SetQuery, context: SetContext): BucketConditions {
+export function compileForBuckets(
+  query: SetQuery,
+  { scopes, from, isOwnSensorsOnly }: Omit<CompileOptions, "reach" | "values">,
+): BucketConditions {
+  const values = bindValues();
+  const context = { bind: values.bind, scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
   const names = new Map<string, string>();
   const columns: string[] = [];
   const listed: SetSource[] = [];
@@ -41,8 +52,38 @@ export function compileForBuckets(query: SetQuery, context: SetContext): BucketC
     or: (of) => `(${of.join(" OR ")})`,
   });
   const matches = toSql(textMerger()(query));
-  return { matches, columns, listed: listed.length === 0 ? undefined : listedSql(listed, context.bind) };
+  const wider = candidatesOf(query);
+  const isAll = wider.type === "constant" && wider.value;
+  return {
+    matches,
+    columns,
+    listed: listed.length === 0 ? undefined : listedSql(listed, context.bind),
+    candidates: isAll ? undefined : compileSearch(wider, { scopes, from, isOwnSensorsOnly, values }).sql,
+    params: { ...values.params, scopes: [...scopes], from },
+    scopes: context.scopes,
+  };
 }
+
+/** Fields of which a value is had by nearly all addresses: to read them spares no observations. */
+const BY_ALL: ReadonlySet<FacetSet["field"]> = new Set(["seen", "protocol"]);
+
+/**
+ * A search that finds at least the addresses that match in some bucket of a time, from what they did in all of it: so
+ * the observations of most others are not read. Only what rollups answer is left of it.
+ */
+const candidatesOf = (query: SetQuery): SetQuery =>
+  visitTree<SetQuery>({
+    constant: (value) => ({ type: "constant", value }),
+    // An address that has it in one bucket may lack it in another.
+    not: () => ALL,
+    and,
+    or,
+    // To read observations takes as long as it would spare.
+    set: (of) =>
+      of.type === "observed-before" || of.type === "counted" || (of.type === "facet" && BY_ALL.has(of.field))
+        ? ALL
+        : set(of),
+  })(query);
 
 /** Networks are read once for all conditions on them: there may be hundreds. */
 function listedSql(sources: readonly SetSource[], bind: Bind): string {

@@ -1,6 +1,6 @@
 import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { TRANSPORTS } from "@noisefloor/domain/observation/members.ts";
-import type { Condition, Query, TextField } from "@noisefloor/domain/query-language/query.ts";
+import type { Condition, Field, Query, RangeField, TextField } from "@noisefloor/domain/query-language/query.ts";
 import { type ComparableTag, comparableTags, tagsOf } from "@noisefloor/domain/query-language/tag-conditions.ts";
 import { comparable, type TextMatch, textMatcher } from "@noisefloor/domain/query-language/text-match.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
@@ -76,8 +76,10 @@ function resolveCondition(condition: Condition, names: Names): SetQuery {
   switch (condition.type) {
     case "constant":
       return condition.value ? ALL : NONE;
-    case "range":
-      return ranges(condition, names);
+    case "range": {
+      const { field, first, last } = condition;
+      return first > last ? NONE : RANGES[field](first, last, names);
+    }
     case "seen-on":
       return set({
         ...{ type: "counted", of: "days", since: condition.firstDay },
@@ -89,8 +91,12 @@ function resolveCondition(condition: Condition, names: Names): SetQuery {
     }
     case "any":
       return anywhere(condition, names);
-    case "exists":
-      return exists(condition, names);
+    case "exists": {
+      const { field } = condition;
+      return isRangeField(field)
+        ? RANGES[field](Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, names)
+        : texts(field, condition, names);
+    }
     case "equals":
     case "words":
     case "matches":
@@ -102,44 +108,43 @@ type Of<Type extends Condition["type"]> = Extract<Condition, { readonly type: Ty
 
 const isOpen = (bound: number) => !Number.isFinite(bound);
 
-function ranges({ field, first, last }: Of<"range">, names: Names): SetQuery {
-  if (first > last) return NONE;
-  switch (field) {
-    case "ip":
-      return set({ type: "address", first: Math.max(0, first), last: Math.min(2 ** 32 - 1, last) });
-    case "asn":
-      return keyRange("network", 10, Math.max(1, first), Math.min(2 ** 32 - 1, last));
-    case "port":
-      return port(first, last);
-    case "sensor_hits":
-    case "sensor_count": {
-      if (first <= 1 && isOpen(last)) return ALL;
-      const of = field === "sensor_hits" ? "observations" : "sensors";
-      return set({ type: "counted", of, first: Math.max(0, first), last: Math.min(Number.MAX_SAFE_INTEGER, last) });
-    }
-    case "trust_level":
-      return services((level) => Number(level) >= first && Number(level) <= last, names);
-    case "first_seen":
-      return and([
-        isOpen(last) ? ALL : set({ type: "observed-before", before: last + 1 }),
-        isOpen(first) ? ALL : not(set({ type: "observed-before", before: first })),
-      ]);
-    case "last_seen":
-      return lastSeen(first, last);
-    case "last_seen_malicious":
-      return lastTagged(first, last, "malicious", names);
-    case "last_seen_suspicious":
-      return lastTagged(first, last, "suspicious", names);
-    case "last_seen_benign": {
-      const actor = actors("any", names);
-      const withTag = lastTagged(first, last, "benign", names);
-      return and([classified("benign", names), or([and([actor, lastSeen(first, last)]), and([not(actor), withTag])])]);
-    }
-  }
+const RANGES: {
+  readonly [Field in RangeField]: (first: number, last: number, names: Names) => SetQuery;
+} = {
+  ip: (first, last) =>
+    isOpen(first) && isOpen(last)
+      ? ALL
+      : set({ type: "address", first: Math.max(0, first), last: Math.min(2 ** 32 - 1, last) }),
+  asn: (first, last) => keyRange("network", 10, Math.max(1, first), Math.min(2 ** 32 - 1, last)),
+  port: (first, last) => port(first, last),
+  sensor_hits: (first, last) => counted("observations", first, last),
+  sensor_count: (first, last) => counted("sensors", first, last),
+  trust_level: (first, last, names) => services((level) => Number(level) >= first && Number(level) <= last, names),
+  first_seen: (first, last) =>
+    and([
+      isOpen(last) ? ALL : set({ type: "observed-before", before: last + 1 }),
+      isOpen(first) ? ALL : not(set({ type: "observed-before", before: first })),
+    ]),
+  last_seen: lastSeen,
+  last_seen_malicious: (first, last, names) => lastTagged(first, last, "malicious", names),
+  last_seen_suspicious: (first, last, names) => lastTagged(first, last, "suspicious", names),
+  last_seen_benign(first, last, names) {
+    const actor = actors("any", names);
+    const withTag = lastTagged(first, last, "benign", names);
+    return and([classified("benign", names), or([and([actor, lastSeen(first, last)]), and([not(actor), withTag])])]);
+  },
+};
+
+const isRangeField = (field: Field): field is RangeField => Object.hasOwn(RANGES, field);
+
+function counted(of: "observations" | "sensors", first: number, last: number): SetQuery {
+  if (first <= 1 && isOpen(last)) return ALL;
+  return set({ type: "counted", of, first: Math.max(0, first), last: Math.min(Number.MAX_SAFE_INTEGER, last) });
 }
 
-const lastSeen = (first: number, last: number) =>
-  lastWithin(first, last, (after) => (after === undefined ? ALL : facet("seen", SEEN.match, after)));
+function lastSeen(first: number, last: number): SetQuery {
+  return lastWithin(first, last, (after) => (after === undefined ? ALL : facet("seen", SEEN.match, after)));
+}
 
 function lastTagged(first: number, last: number, intention: Intention, names: Names): SetQuery {
   const ids = idsOf(intention, names);
@@ -165,29 +170,6 @@ function keyRange(field: FacetField, digits: number, first: number, last: number
 
 const toDigits = (number: number, digits: number) => String(number).padStart(digits, "0");
 
-function exists({ field }: Of<"exists">, names: Names): SetQuery {
-  switch (field) {
-    case "asn":
-    case "port":
-    case "last_seen_malicious":
-    case "last_seen_suspicious":
-    case "last_seen_benign":
-      return ranges({ type: "range", field, first: Number.NEGATIVE_INFINITY, last: Number.POSITIVE_INFINITY }, names);
-    case "trust_level":
-      return services(() => true, names);
-    case "ip":
-    case "sensor_hits":
-    case "sensor_count":
-    case "first_seen":
-    case "last_seen":
-    case "classification":
-    case "any":
-      return ALL;
-    default:
-      return texts(field, { type: "exists" }, names);
-  }
-}
-
 /** Fields whose values no facet has as they are written. The others are facets. */
 const NAMED: {
   readonly [Field in Exclude<TextField, FacetSet["field"]> | "country" | "protocol" | "tag"]: (
@@ -195,7 +177,7 @@ const NAMED: {
     names: Names,
   ) => SetQuery;
 } = {
-  classification: classifications,
+  classification: (match, names) => (match.type === "exists" ? ALL : classifications(match, names)),
   tag: (match, { tags }) =>
     tagged(match.type === "exists" ? tags : match.type === "words" ? [] : tagsOf({ ...match, field: "tag" }, tags)),
   cve(match, { tags }) {
@@ -214,7 +196,7 @@ const NAMED: {
     const meant = TRANSPORTS.filter((name) => isMeant(comparable(name)));
     return meant.length === 0 ? NONE : facetIn("protocol", meant);
   },
-  any: (match, names) => everywhere(match, match, names),
+  any: (match, names) => (match.type === "exists" ? ALL : everywhere(match, match, names)),
   // Of the network, which nothing tells: /v3/ip has the member empty.
   category: () => NONE,
 };

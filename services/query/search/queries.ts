@@ -20,18 +20,8 @@ export const searchPage = ({ sql }: CompiledSearch) =>
     row: z.object({ count: z.int(), matching: z.int(), addresses: z.array(z.int()) }),
   });
 
-export const searchCount = ({ sql }: CompiledSearch) =>
-  defineQuery({
-    name: "search-count",
-    sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching FROM (${sql})`,
-    combine: (results) =>
-      `SELECT sum(result.count) AS count, sum(result.matching) AS matching FROM ${results} AS result`,
-    params: searchParams,
-    row: z.object({ count: z.int(), matching: z.int() }),
-  });
-
-/** How many addresses a search has, and how many of these match each of its narrower ones. */
-export const countNarrower = ({ sql }: Pick<CompiledSearch, "sql">) =>
+/** How many addresses a search has, in reach and in all, and how many of these match each of its narrower ones. */
+export const searchCounts = ({ sql }: Pick<CompiledSearch, "sql">) =>
   defineQuery({
     name: "search-counts",
     sql: `SELECT bitmapCardinality(found) AS count, bitmapCardinality(matching) AS matching, narrower FROM (${sql})`,

@@ -8,13 +8,13 @@ import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
 import { describeSearch } from "./adjusted-query.ts";
 import { countSearch, searchIps } from "./operations.ts";
 import { SEARCH_DAYS } from "./parameters.ts";
-import { searchAll, searchCount } from "./queries.ts";
+import { searchAll, searchCounts } from "./queries.ts";
 import { compile, readSearch, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
 
 export function registerSearch(app: FastifyInstance, deps: RouteDeps): void {
   const readCount = async (compiled: CompiledSearch, read: Read, signal: AbortSignal) => {
-    const query = searchCount(compiled);
+    const query = searchCounts(compiled);
     return onlyRow(query, await read(query, compiled.params, signal));
   };
 

@@ -16,7 +16,7 @@ import { readScopes } from "../parameters.ts";
 import { type Asking, admitQuery, yieldIfLong } from "./admit-query.ts";
 import { type MeantQuery, readMeantQuery } from "./meant-query.ts";
 import { QUERY } from "./parameters.ts";
-import { countNarrower } from "./queries.ts";
+import { searchCounts } from "./queries.ts";
 
 /** What a caller searches for. */
 export type SearchParameters = {
@@ -110,7 +110,7 @@ export async function readMeant(
   const from = retentionStart(now, deps.retentionDays());
   const countEach = async (sets: readonly SetQuery[]) => {
     const { params, ...compiled } = compileSearch(ALL, { scopes, from, isOwnSensorsOnly }, sets);
-    const counting = countNarrower(compiled);
+    const counting = searchCounts(compiled);
     return onlyRow(counting, await run(() => deps.read(counting, params, signal))).narrower;
   };
   const meant = await readMeantQuery(query, { now, names, countEach });

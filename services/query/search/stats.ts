@@ -13,7 +13,7 @@ import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire
 import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, MAX_ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
-import { countNarrower } from "./queries.ts";
+import { searchCounts } from "./queries.ts";
 import { compile, readSearch, type Search, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
 import { type CountedField, countByValue } from "./stats-queries.ts";
@@ -148,7 +148,7 @@ async function readStats(search: Search, compiled: CompiledSearch, read: Read, s
     ...INTENTIONS.map((name) => classified(name, names)),
     ...actorNames.map((name) => actors({ type: "equals", text: name.toLowerCase() }, names)),
   ]);
-  const counting = countNarrower(narrower);
+  const counting = searchCounts(narrower);
   const [counted, values] = await Promise.all([
     read(counting, narrower.params, signal).then((rows) => onlyRow(counting, rows)),
     read(countByValue(compiled, ["network", "country", "tag"]), { ...compiled.params, limit: MAX_ENTRIES }, signal),

@@ -10,7 +10,7 @@ import { count, counts, NOT_ENTITLED } from "../wire.ts";
 import { describeSearch } from "./adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
-import { searchCount } from "./queries.ts";
+import { searchCounts } from "./queries.ts";
 import { compile, readSearch, searchCost } from "./search.ts";
 import { logSlow } from "./slow-search.ts";
 import { countByValue } from "./stats-queries.ts";
@@ -63,7 +63,7 @@ export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): voi
     const limit = readParameter(request.query, ENTRIES);
     const compiled = compile(search);
     const read = logSlow(deps.read, compiled, request.log);
-    const counting = searchCount(compiled);
+    const counting = searchCounts(compiled);
     const [counted, rows] = await app.admission.run(request, 2 * searchCost(compiled), signal, () =>
       Promise.all([
         read(counting, compiled.params, signal).then((answer) => onlyRow(counting, answer)),

@@ -4,7 +4,6 @@ import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { DETAIL_COLUMNS, detailsRow } from "../address/details-query.ts";
 import { allRows } from "../all-rows.ts";
-import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
 import type { BucketConditions } from "../conditions/compile-buckets.ts";
 import { IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
 
@@ -17,24 +16,16 @@ const BUCKET = "intDiv(toUnixTimestamp(observed_at) - {start:UInt32}, {width:UIn
 const IN_WINDOW = `observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
       AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
-export type BucketSearch = {
-  readonly conditions: BucketConditions;
-  /** Addresses that may match; undefined for all. */
-  readonly candidates: CompiledSearch | undefined;
-  readonly scopes: number;
-};
-
 /** Above this, ClickHouse groups on disk: there may be as many pairs of a bucket and an address as observations. */
 const MAX_BYTES_IN_MEMORY = 512 * 1024 * 1024;
 const SPILL = `SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY}`;
 
 /** SQL: the pairs of a bucket and an address, as the number `ip`, that match. */
-function matching({ conditions, candidates, scopes }: BucketSearch): string {
-  const { columns, listed, matches } = conditions;
+function matching({ columns, listed, matches, candidates, scopes }: BucketConditions): string {
   const isCandidate =
     candidates === undefined
       ? ""
-      : `AND source_ip IN (SELECT toIPv4(arrayJoin(bitmapToArray(found))) FROM (${candidates.sql}))`;
+      : `AND source_ip IN (SELECT toIPv4(arrayJoin(bitmapToArray(found))) FROM (${candidates}))`;
   return `SELECT bucket, ip FROM (
       SELECT ${[`${BUCKET} AS bucket`, "toUInt32(source_ip) AS ip", ...columns].join(", ")}
       FROM ${OBSERVATIONS} WHERE ${inScopes(scopes)} AND ${IN_WINDOW} ${isCandidate}
@@ -43,7 +34,7 @@ function matching({ conditions, candidates, scopes }: BucketSearch): string {
 }
 
 /** How many addresses match in each bucket, without empty buckets. */
-export const countMatching = (search: BucketSearch) =>
+export const countMatching = (search: BucketConditions) =>
   defineQuery({
     name: "timeseries-counts",
     sql: `SELECT bucket, count() AS count FROM (${matching(search)}) GROUP BY bucket ${SPILL}`,
@@ -54,7 +45,7 @@ export const countMatching = (search: BucketSearch) =>
   });
 
 /** `limit` of the pairs of a bucket and an address that match, after the first `offset`, in order. */
-export const listMatching = (search: BucketSearch) => {
+export const listMatching = (search: BucketConditions) => {
   const rows = matching(search);
   const page = (from: string) =>
     `SELECT bucket, ip FROM ${from} ORDER BY bucket, ip LIMIT {limit:UInt32} OFFSET {offset:UInt32}`;

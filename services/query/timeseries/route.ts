@@ -17,11 +17,11 @@ const HOURS = { hour: 1, day: 24 } as const;
 export function registerTimeseries(app: FastifyInstance, deps: RouteDeps): void {
   app.implement(timeseriesStats, async (request, reply, { signal }) => {
     const series = await readSeries(request, HOURS[readParameter(request.query, INTERVAL)], deps, signal);
-    const cost = timeseriesCost({ days: series.days, conditions: series.compiled.conditions.columns.length });
+    const cost = timeseriesCost({ days: series.days, conditions: series.conditions.columns.length });
     const rows = series.isEmpty
       ? []
       : await app.admission.run(request, cost, signal, () =>
-          deps.read(countMatching(series.compiled), series.params, signal),
+          deps.read(countMatching(series.conditions), series.params, signal),
         );
     const countOf = new Map(rows.map(({ bucket, count }) => [bucket, count]));
     const counts = series.buckets.map((_, bucket) => countOf.get(bucket) ?? 0);
@@ -40,11 +40,11 @@ export function registerTimeseries(app: FastifyInstance, deps: RouteDeps): void 
     const { signal } = deadline;
     const series = await readSeries(request, HOURS.hour, deps, signal);
     const page = { limit: readParameter(request.query, LIMIT), offset: readParameter(request.query, OFFSET) };
-    const cost = timeseriesCost({ days: series.days, conditions: series.compiled.conditions.columns.length });
+    const cost = timeseriesCost({ days: series.days, conditions: series.conditions.columns.length });
     const pairs = series.isEmpty
       ? []
       : await app.admission.run(request, cost, signal, () =>
-          deps.read(listMatching(series.compiled), { ...series.params, ...page }, signal),
+          deps.read(listMatching(series.conditions), { ...series.params, ...page }, signal),
         );
     const lookups = new Set(pairs.map(({ ip }) => ip)).size;
     const { caller } = series.search;

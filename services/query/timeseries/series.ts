@@ -1,4 +1,3 @@
-import { bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import {
   activityWindow,
   DAY_MS,
@@ -12,12 +11,9 @@ import { choice, type Parameter, readParameter } from "@noisefloor/http/requests
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 import type { RouteDeps } from "../address/route-deps.ts";
-import { candidatesOf } from "../conditions/candidates.ts";
-import { compileSearch } from "../conditions/compile-bitmaps.ts";
-import { compileForBuckets } from "../conditions/compile-buckets.ts";
+import { type BucketConditions, compileForBuckets } from "../conditions/compile-buckets.ts";
 import { END_NAMES, START_NAMES } from "../parameters.ts";
 import { readSearch, type Search, type SearchRequest } from "../search/search.ts";
-import type { BucketSearch } from "./queries.ts";
 
 const timeSchema = z.iso.date().or(z.iso.datetime({ offset: true }));
 /** What the interface's description can say of a time; whether it exists is checked besides. */
@@ -61,7 +57,7 @@ export type Series = {
   readonly isEmpty: boolean;
   /** How many days of observations are read. */
   readonly days: number;
-  readonly compiled: BucketSearch;
+  readonly conditions: BucketConditions;
   readonly params: { readonly [Name in "from" | "end" | "start" | "width"]: number } & Pick<Search, "scopes">;
 };
 
@@ -81,19 +77,14 @@ export async function readSeries(
   if (start >= end) throw new HttpError(400, "Invalid parameter: start must be before end, and not in the future");
   const window = { start: Math.max(start, reached.start), end };
   const from = Math.max(window.start, floorToHour(search.from));
-  const values = bindValues();
-  const context = { scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
-  const conditions = compileForBuckets(resolved, { ...context, bind: values.bind });
-  const wider = candidatesOf(resolved);
-  const isNarrowed = !(wider.type === "constant" && wider.value);
-  const candidates = isNarrowed ? compileSearch(wider, { scopes, from, isOwnSensorsOnly, values }) : undefined;
+  const conditions = compileForBuckets(resolved, { scopes, from, isOwnSensorsOnly });
   return {
     search,
     buckets: tile(window, widthHours),
     isEmpty: from >= end,
     days: Math.max(0, end - from) / DAY_MS,
-    compiled: { conditions, candidates, scopes: context.scopes },
-    params: { ...values.params, scopes, from, end, start: window.start / 1_000, width: (widthHours * HOUR_MS) / 1_000 },
+    conditions,
+    params: { ...conditions.params, end, start: window.start / 1_000, width: (widthHours * HOUR_MS) / 1_000 },
   };
 }
 

@@ -1,4 +1,3 @@
-import { bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
@@ -182,7 +181,7 @@ test.each([
     await yieldToEventLoop();
     compileSearch(resolved, { scopes: [GLOBAL_SCOPE], from: 0, isOwnSensorsOnly: false });
     await yieldToEventLoop();
-    compileForBuckets(resolved, { scopes: 1, isOwnSensorsOnly: false, bind: bindValues().bind });
+    compileForBuckets(resolved, { scopes: [GLOBAL_SCOPE], from: 0, isOwnSensorsOnly: false });
   };
   expect(text.length).toBeLessThanOrEqual(MAX_QUERY_LENGTH);
   // The first run also compiles the program.

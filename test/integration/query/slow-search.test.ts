@@ -2,7 +2,7 @@ import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { and, facet, facetIn, not } from "@noisefloor/query/conditions/address-set.ts";
 import { compileSearch } from "@noisefloor/query/conditions/compile-bitmaps.ts";
-import { searchCount } from "@noisefloor/query/search/queries.ts";
+import { searchCounts } from "@noisefloor/query/search/queries.ts";
 import { logSlow } from "@noisefloor/query/search/slow-search.ts";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -29,13 +29,13 @@ test("a slow search logs the rows and the addresses of each condition, and no va
     not(facet("path", { type: "matches", pattern: ["/secret-", { wildcard: "*" }] })),
   ]);
   const compiled = compileSearch(query, { scopes: [GLOBAL_SCOPE], from: 0, isOwnSensorsOnly: false });
-  await logSlow(read, compiled, log, 60_000)(searchCount(compiled), compiled.params);
+  await logSlow(read, compiled, log, 60_000)(searchCounts(compiled), compiled.params);
   expect(lines).toEqual([]);
-  await logSlow(read, compiled, log, 0)(searchCount(compiled), compiled.params);
+  await logSlow(read, compiled, log, 0)(searchCounts(compiled), compiled.params);
   await eventually(async () => expect(lines).toHaveLength(1));
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({
     msg: "slow search",
-    query: "search-count",
+    query: "search-counts",
     conditions: [
       { condition: "path in 1 texts", rows: 2, addresses: 2 },
       { condition: "user_agent words", rows: 0, addresses: 0 },
