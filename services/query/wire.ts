@@ -1,5 +1,6 @@
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
+import type { Answer } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 
 /** Schemas of the values in responses, the same for all operations. */
@@ -36,3 +37,48 @@ export const NOT_ENTITLED = errorResponse(
 
 /** A text of a request body that the store keeps, which cannot keep half a surrogate pair. */
 export const storedText = z.string().refine((text) => text.isWellFormed());
+
+/** SPEC, Rate-limit object. */
+const limitSchema = z
+  .strictObject({
+    plan: z.string(),
+    "rate-limit": z.string().regex(/^\d+-lookups\/day$/),
+    plan_url: z.url(),
+    message: z.string(),
+  })
+  .meta({ id: "RateLimit" });
+
+/** Header fields of responses of operations that count lookups. */
+export const LIMIT_HEADERS = {
+  "RateLimit-Limit": "Lookups per UTC day; not sent where there is no limit.",
+  "RateLimit-Remaining": "How many of them are left.",
+  "RateLimit-Reset": "Seconds until the day ends.",
+};
+
+/** The 429 of operations that count lookups. */
+export const TOO_MANY_LOOKUPS: Answer = {
+  description: "Fewer of the plan's lookups are left for the day than the request needs. It counts none.",
+  schema: limitSchema,
+  example: limitBody({ plan: "unauthenticated", limit: 100 }, "https://noisefloor.example.org/plans"),
+  headers: LIMIT_HEADERS,
+};
+
+type LimitState = {
+  readonly plan: string;
+  readonly limit: number;
+  readonly remaining?: number | undefined;
+  readonly lookups?: number;
+};
+
+/** The body of that answer. */
+export function limitBody(
+  { plan, limit, remaining = 0, lookups = 1 }: LimitState,
+  plansUrl: string,
+): z.input<typeof limitSchema> {
+  const reason =
+    remaining === 0
+      ? `You have hit your daily rate limit of ${limit} requests per day.`
+      : `This request takes ${lookups} lookups, and ${remaining} of your ${limit} per day are left.`;
+  const message = `${reason} See ${plansUrl} for plans with more.`;
+  return { plan, "rate-limit": `${limit}-lookups/day`, plan_url: plansUrl, message };
+}

@@ -5,6 +5,8 @@ export const ATTACK_TAG_ID = "00000000-0000-0000-0000-000000000001";
 
 /** An attack, among the severities that sightings have. */
 export const ATTACK = 7;
+/** Where severities are numbers alone, the bit beside that says that the address attacked. */
+export const ATTACKED = 8;
 
 /** The members any of which, over TCP, is an attack: numbers above 0, and lists that are not empty. */
 export const ATTACK_COUNTS = namesOf(MEMBERS, "count").filter((name) => MEMBERS[name].isAttack);

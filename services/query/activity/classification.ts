@@ -1,25 +1,19 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { ATTACK_TAG, severitySql } from "@noisefloor/clickhouse/client/attack-sql.ts";
+import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery, onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
-import {
-  ADDRESS_FACETS,
-  ADDRESS_TAGS,
-  NETWORK_GENERATIONS,
-  NETWORK_RANGES,
-} from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS, ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
+import { ATTACK_TAG_ID, ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { type AddressIndex, askIndex } from "../address-index/ask-index.ts";
-import { ATTACKED } from "../address-index/sighting-table.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";
 import { IN_SCOPES } from "../scope-sql.ts";
-import { ACTIVE, blocks, slice } from "./queries.ts";
+import { ACTIVE, addUpSeverities, blocks, countPerSeverity, severityCount, slice } from "./queries.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
@@ -136,33 +130,6 @@ const OF_FACET = {
 /** For more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
 const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
-
-/** SQL to join to a table `address` with the columns `one` and `number`: those up to `actor.last` are of an actor. */
-export const JOIN_ACTORS = `ASOF LEFT JOIN (
-        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
-      ) AS actor ON actor.one = address.one AND address.number >= actor.first`;
-
-/**
- * SQL: how many addresses have each severity.
- * @param worst SQL of distinct addresses, each as a `number` with its `worst` severity, -1 without tags, and whether it
- * `attacked`.
- */
-export function countPerSeverity(worst: string): string {
-  return `
-    SELECT severity, count() AS addresses FROM (
-      SELECT ${severitySql("address.worst", "address.number <= actor.last", "address.attacked")} AS severity
-      FROM (SELECT 1 AS one, number, worst, attacked FROM (${worst})) AS address
-      ${JOIN_ACTORS}
-    ) GROUP BY severity`;
-}
-
-export const severityCount = z.object({ severity: z.int(), addresses: z.int() });
-
-/** All rows of an address are in one server's result, so the numbers of distinct addresses add up. */
-export function addUpSeverities(results: string): string {
-  return `SELECT severity, sum(addresses) AS addresses FROM ${results} GROUP BY severity`;
-}
 
 /**
  * The distinct addresses of the whole slice by severity, from all tags that an address had in these scopes since

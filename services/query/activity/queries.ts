@@ -1,6 +1,12 @@
+import { severitySql } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { TAG_ACTIVITY_HOURLY, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import {
+  NETWORK_GENERATIONS,
+  NETWORK_RANGES,
+  TAG_ACTIVITY_HOURLY,
+  TAG_ADDRESSES,
+} from "@noisefloor/clickhouse/client/table-names.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { BLOCK_SECONDS, HOURS_PER_BLOCK } from "../address-sets/hour-blocks.ts";
@@ -153,3 +159,30 @@ export const readRowsUpTo = (scopes: number) =>
 
 /** SQL: the addresses of a slice, each once for each of its rows. */
 export const ACTIVE = `SELECT source_ip FROM ${TAG_ADDRESSES} WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
+
+/** SQL to join to a table `address` with the columns `one` and `number`: those up to `actor.last` are of an actor. */
+export const JOIN_ACTORS = `ASOF LEFT JOIN (
+        SELECT 1 AS one, first, last FROM ${NETWORK_RANGES}
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = 'actor')
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first`;
+
+/**
+ * SQL: how many addresses have each severity.
+ * @param worst SQL of distinct addresses, each as a `number` with its `worst` severity, -1 without tags, and whether it
+ * `attacked`.
+ */
+export function countPerSeverity(worst: string): string {
+  return `
+    SELECT severity, count() AS addresses FROM (
+      SELECT ${severitySql("address.worst", "address.number <= actor.last", "address.attacked")} AS severity
+      FROM (SELECT 1 AS one, number, worst, attacked FROM (${worst})) AS address
+      ${JOIN_ACTORS}
+    ) GROUP BY severity`;
+}
+
+export const severityCount = z.object({ severity: z.int(), addresses: z.int() });
+
+/** All rows of an address are in one server's result, so the numbers of distinct addresses add up. */
+export function addUpSeverities(results: string): string {
+  return `SELECT severity, sum(addresses) AS addresses FROM ${results} GROUP BY severity`;
+}

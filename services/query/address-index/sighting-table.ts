@@ -1,11 +1,8 @@
-import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
+import { ATTACK, ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import { scramble, unscramble } from "./scramble.ts";
 
 /** When an address was last seen, its worst severity, which is 0 without tags, and whether it attacked. */
 export type Sighting = { readonly lastSeen: number; readonly severity: number; readonly hasAttacked: boolean };
-
-/** Where severities are numbers alone, the bit beside that says that the address attacked. */
-export const ATTACKED = 8;
 
 /**
  * A hash table of the addresses whose hashes, their scrambled forms, have the same upper 8 bits. Six more bits divide

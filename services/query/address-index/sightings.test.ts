@@ -1,8 +1,8 @@
-import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
+import { ATTACK, ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unscramble } from "./scramble.ts";
-import { ATTACKED, type Sighting } from "./sighting-table.ts";
+import type { Sighting } from "./sighting-table.ts";
 import { createSightings } from "./sightings.ts";
 
 type Recorded = { readonly address: number; readonly severity: number; readonly lastSeen: number };

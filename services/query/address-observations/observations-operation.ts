@@ -6,9 +6,8 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { choice, type Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
-import { count, ip, texts, timestamp } from "../wire.ts";
+import { count, ip, LIMIT_HEADERS, TOO_MANY_LOOKUPS, texts, timestamp } from "../wire.ts";
 import { type Position, positionSchema } from "./position.ts";
 
 export const CURSOR: Parameter<Position | undefined> = {

@@ -1,7 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATION_COLUMNS, observationColumns } from "@noisefloor/clickhouse/observations/observation-columns.ts";
 import { z } from "zod";
-import { allRows } from "../all-rows.ts";
+import { allRows } from "../scope-sql.ts";
 import { OF_ADDRESS, ofAddress, SETTINGS } from "./queries.ts";
 
 const TIE = "lower(hex(sipHash64(dataset, workspace_id, sensor_id, observation_id)))";

@@ -2,10 +2,9 @@ import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { KEY_NEEDED } from "../sensors/operation.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
-import { count, ip, timestamp } from "../wire.ts";
+import { count, ip, LIMIT_HEADERS, TOO_MANY_LOOKUPS, timestamp } from "../wire.ts";
 import { getAddressObservations } from "./observations-operation.ts";
 import { MAX_ENTRIES } from "./queries.ts";
 

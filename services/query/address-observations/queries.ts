@@ -3,8 +3,7 @@ import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { NamesOf } from "@noisefloor/domain/observation/member.ts";
 import { MEMBERS, namesOf } from "@noisefloor/domain/observation/members.ts";
 import { z } from "zod";
-import { allRows } from "../all-rows.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** The observations of an address since `since` (milliseconds). FINAL: one that arrived twice counts once. */
 export const OF_ADDRESS = `FROM ${OBSERVATIONS} FINAL

@@ -1,6 +1,6 @@
+import { ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ATTACKED } from "../address-index/sighting-table.ts";
 import { tabulate } from "./severities.ts";
 
 const address = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0xffff_ffe0, max: 0xffff_ffff }));

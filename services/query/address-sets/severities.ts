@@ -1,7 +1,7 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS, severityOf } from "@noisefloor/domain/tags/classification.ts";
 import { runInChunks } from "@noisefloor/domain/time/yield.ts";
-import { ATTACKED } from "../address-index/sighting-table.ts";
 import { AddressTable } from "./address-table.ts";
 
 /** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */

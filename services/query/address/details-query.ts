@@ -1,8 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import { allRows } from "../all-rows.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /**
  * Scanners choose the text in rows: what a query about many addresses may answer with, in bytes. Less than the server

@@ -2,8 +2,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
-import { allRows } from "../all-rows.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 const NIL_TAG = `toUUID('${NIL_TAG_ID}')`;
 

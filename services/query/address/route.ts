@@ -5,7 +5,6 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
@@ -15,7 +14,7 @@ import {
   readAddresses,
   textsByAddress,
 } from "../request-body.ts";
-import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
+import { BAD_ADDRESS, LIMIT_HEADERS, NOT_ENTITLED, TOO_MANY_LOOKUPS, texts } from "../wire.ts";
 import { readContexts, streamContexts, streamSummaries } from "./read-contexts.ts";
 import type { AddressSummary } from "./records.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "./response.ts";

@@ -2,8 +2,7 @@ import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { classification, count, counts, ip, uuid } from "../wire.ts";
+import { classification, count, counts, ip, LIMIT_HEADERS, TOO_MANY_LOOKUPS, uuid } from "../wire.ts";
 import { MAX_ADDRESSES, NO_FILE } from "./read-upload.ts";
 
 const ips = z.array(ip);

@@ -7,8 +7,7 @@ import { z } from "zod";
 import type { AddressSummary } from "../address/records.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { addressParameter } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { classification, date, ip } from "../wire.ts";
+import { classification, date, ip, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../wire.ts";
 
 /** Existing clients compare these two texts byte for byte. */
 const NOT_ROUTABLE = "Request is not a valid routable IPv4 address";

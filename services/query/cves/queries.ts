@@ -2,8 +2,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
-import { JOIN_ACTORS } from "../activity/classification.ts";
-import { BLOCK, IN_BLOCKS_OF_HOURS } from "../activity/queries.ts";
+import { BLOCK, IN_BLOCKS_OF_HOURS, JOIN_ACTORS } from "../activity/queries.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** Those of the tags in the one scope that is asked for, with which the table's key begins. */

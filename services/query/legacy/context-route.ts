@@ -8,7 +8,6 @@ import { type AddressContext, readContexts, streamContexts } from "../address/re
 import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
@@ -18,7 +17,7 @@ import {
   readAddresses,
   textsByAddress,
 } from "../request-body.ts";
-import { BAD_ADDRESS } from "../wire.ts";
+import { BAD_ADDRESS, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../wire.ts";
 import { toSeenAddress } from "./context-response.ts";
 import { contextSchema, EXAMPLE_SEEN, type SeenAddress, seenSchema } from "./context-schema.ts";
 import { LEGACY } from "./schema.ts";

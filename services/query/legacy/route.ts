@@ -13,7 +13,7 @@ import type { AddressSummary, RiotRecord } from "../address/records.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
-import { LIMIT_HEADERS, type RequestedLookups, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import type { RequestedLookups } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
@@ -25,7 +25,7 @@ import {
   textsByAddress,
 } from "../request-body.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
-import { BAD_ADDRESS } from "../wire.ts";
+import { BAD_ADDRESS, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../wire.ts";
 import { CONTEXT_OPERATIONS, registerLegacyContext } from "./context-route.ts";
 import { EXAMPLE_PING, EXAMPLE_QUICK, EXAMPLE_RIOT, LEGACY, pingSchema, quickSchema, riotSchema } from "./schema.ts";
 

@@ -5,8 +5,7 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { classification, count, ip, texts, timestamp } from "../wire.ts";
+import { classification, count, ip, LIMIT_HEADERS, TOO_MANY_LOOKUPS, texts, timestamp } from "../wire.ts";
 
 /** Any address of the network: people paste one with its length. */
 export const NETWORK_ADDRESS: PathParameter = {

@@ -2,8 +2,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { lookUpAddresses, RECORD_COLUMNS } from "../address/lookup-queries.ts";
-import { allRows } from "../all-rows.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** The addresses from `first` to `last`, both inclusive, that were seen since `since` (milliseconds). */
 const IN_NETWORK = `FROM ${ADDRESS_TAGS}

@@ -3,9 +3,9 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
-import { clientOf, LIMIT_HEADERS } from "../rate-limit/count-lookups.ts";
+import { clientOf } from "../rate-limit/count-lookups.ts";
 import type { LookupLimit } from "../rate-limit/limit.ts";
-import { count, texts } from "../wire.ts";
+import { count, LIMIT_HEADERS, texts } from "../wire.ts";
 
 const limits = {
   lookups_per_day: count.optional().describe("Lookups per UTC day; absent where there is no limit."),

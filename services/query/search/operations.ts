@@ -2,8 +2,7 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { requestMetadataSchema } from "../address/schema.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { count, ip, NOT_ENTITLED } from "../wire.ts";
+import { count, ip, LIMIT_HEADERS, NOT_ENTITLED, TOO_MANY_LOOKUPS } from "../wire.ts";
 import { QUERY, SEARCH_DAYS } from "./parameters.ts";
 
 export const wrongQuery = {

@@ -2,9 +2,8 @@ import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import { allRows } from "../all-rows.ts";
 import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
-import { inScopes } from "../scope-sql.ts";
+import { allRows, inScopes } from "../scope-sql.ts";
 
 /** The numbers of a search, and the first `limit` addresses from the number `first` on. Small bitmaps are unordered. */
 export const searchPage = ({ sql }: CompiledSearch) =>

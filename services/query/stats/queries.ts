@@ -3,7 +3,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { NETWORK_ASN, NETWORK_ORGANIZATION } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { z } from "zod";
-import { addUpSeverities, countPerSeverity, severityCount } from "../activity/classification.ts";
+import { addUpSeverities, countPerSeverity, severityCount } from "../activity/queries.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** Milliseconds since 1970 UTC. */

@@ -1,11 +1,11 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import { type Classification, INTENTIONS, severityOf } from "@noisefloor/domain/tags/classification.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts";
 import { type AddressIndex, askIndex } from "../address-index/ask-index.ts";
-import { ATTACKED } from "../address-index/sighting-table.ts";
 import { countSeen, countSeenBySeverity } from "./queries.ts";
 
 export type SeenDeps = LookupCaches & {

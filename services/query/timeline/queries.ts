@@ -3,8 +3,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { z } from "zod";
-import { allRows } from "../all-rows.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** The severity of each tag of an observation, from 1; 0 for tags that are no longer in the catalogue. */
 const SEVERITIES = "arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)";

@@ -12,8 +12,7 @@ import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { count, date, ip, none, timestamp } from "../wire.ts";
+import { count, date, ip, LIMIT_HEADERS, none, TOO_MANY_LOOKUPS, timestamp } from "../wire.ts";
 import {
   MAX_LABELED_BYTES,
   MAX_LABELS,

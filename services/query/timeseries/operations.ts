@@ -3,11 +3,10 @@ import { choice, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_SCANNER, scannerSchema } from "../address/schema.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { ADJUSTED_QUERY_HEADER } from "../search/adjusted-query.ts";
 import { SEARCH, wrongQuery } from "../search/operations.ts";
 import { QUERY } from "../search/parameters.ts";
-import { count, ip, NOT_ENTITLED, texts } from "../wire.ts";
+import { count, ip, LIMIT_HEADERS, NOT_ENTITLED, TOO_MANY_LOOKUPS, texts } from "../wire.ts";
 import { END, JSON_ALONE, START } from "./series.ts";
 
 export const INTERVAL = choice({

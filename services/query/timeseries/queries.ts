@@ -3,9 +3,8 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { DETAIL_COLUMNS, detailsRow } from "../address/details-query.ts";
-import { allRows } from "../all-rows.ts";
 import type { BucketConditions } from "../conditions/compile-buckets.ts";
-import { IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
+import { allRows, IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
 
 /**
  * `from` and `end` in milliseconds since 1970 UTC, `start` and `width` in seconds. Buckets are numbered from `start`.

@@ -2,9 +2,8 @@ import { ArrayColumn, numberColumn } from "@noisefloor/clickhouse/client/native.
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
-import { allRows } from "../../all-rows.ts";
 import { type CompiledSearch, searchParams } from "../../conditions/compile-bitmaps.ts";
-import { inScopes, scopesParam } from "../../scope-sql.ts";
+import { allRows, inScopes, scopesParam } from "../../scope-sql.ts";
 
 /** How many addresses match, and all of them as numbers unless they are more than `limit`: one row a server. */
 export const feedAddresses = ({ sql }: CompiledSearch) =>

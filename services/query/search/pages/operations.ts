@@ -4,8 +4,7 @@ import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/pa
 import { z } from "zod";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../../address/schema.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../../rate-limit/count-lookups.ts";
-import { count, NOT_ENTITLED } from "../../wire.ts";
+import { count, LIMIT_HEADERS, NOT_ENTITLED, TOO_MANY_LOOKUPS } from "../../wire.ts";
 import { ADJUSTED_QUERY_HEADER } from "../adjusted-query.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, SEARCHED, wrongQuery } from "../operations.ts";
 import { QUERY, SEARCH_DAYS } from "../parameters.ts";
