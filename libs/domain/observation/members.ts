@@ -200,8 +200,13 @@ export const VISIT = {
     maxItems: 32,
     doc: "What it tried to log in with.",
     isAttack: true,
-    rules: ["username", "password"],
+    rules: ["username", "password", "credential"],
     maps: ["username", "password"],
+    search: [
+      { field: "username", kind: "value", names: "username", list: { name: "usernames", heading: "User name" } },
+      { field: "password", kind: "value", names: "password", list: { name: "passwords", heading: "Password" } },
+      { field: "credential", kind: "value", names: "credential", list: { name: "credentials", heading: "Login" } },
+    ],
   },
   login_attempts: { type: "count", doc: "How often it tried to log in.", isAttack: true, rules: ["login_attempts"] },
   commands: {
@@ -213,6 +218,7 @@ export const VISIT = {
     rules: ["command"],
     isDecoded: true,
     maps: ["command"],
+    search: [{ field: "command", kind: "value", names: "command", list: { name: "commands", heading: "Command" } }],
   },
   urls: {
     type: "texts",
@@ -223,6 +229,7 @@ export const VISIT = {
     rules: ["url"],
     isDecoded: true,
     maps: ["url"],
+    search: [{ field: "url", kind: "value", names: "url", list: { name: "urls", heading: "URL" } }],
   },
   payload_sha256: {
     type: "digests",
@@ -231,6 +238,7 @@ export const VISIT = {
     isAttack: true,
     rules: ["payload_sha256"],
     maps: ["payload_sha256"],
+    search: [{ field: "sha256", kind: "value", names: "sha256", list: { name: "sha256", heading: "SHA-256" } }],
   },
   labels: {
     type: "identifiers",

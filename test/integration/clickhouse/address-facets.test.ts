@@ -63,9 +63,18 @@ const ALL = {
     tls: { ja3: "AB", ja4: "t13D" },
     ssh: { hassh: "CD" },
     rdns: "Host.example.net",
-    commands: ["id"],
+    credentials: [{ username: "Root", password: "ü" }, { username: "Root" }, {}],
+    commands: ["ID", ""],
+    urls: ["http://A"],
+    payload_sha256: ["0a".repeat(32)],
   },
   values: {
+    username: ["root"],
+    password: ["ü"],
+    credential: ["root/ü", "root/"],
+    command: ["id"],
+    url: ["http://a"],
+    sha256: ["0a".repeat(32)],
     tag: [...TAGS.map(({ id }) => id), ATTACK_TAG_ID],
     network: ["0000064500 Exämple 1 Ltd"],
     country: ["br"],
@@ -85,7 +94,7 @@ const ALL = {
 };
 const NOTHING = { wire: {}, values: {} };
 const HALVES = [
-  { wire: { transport: "icmp", commands: ["id"] }, values: { protocol: ["icmp"] } },
+  { wire: { transport: "icmp", commands: ["id"] }, values: { protocol: ["icmp"], command: ["id"] } },
   { wire: { destination_port: 0 }, values: { port: ["00000/"] } },
   { wire: { asn: 7 }, values: { network: ["0000000007 "] } },
   { wire: { organization: "No number" }, values: { network: ["0000000000 No number"] } },
