@@ -18,9 +18,7 @@ export function rowsOf(table: string): string {
 
 export const ADDRESS_CHANGES = rowsOf("address_changes");
 export const ADDRESS_FACETS = rowsOf("address_facets");
-export const ADDRESS_NETWORKS = rowsOf("address_networks");
 export const ADDRESS_TAGS = rowsOf("address_tags");
-export const ADDRESS_VALUES = rowsOf("address_values");
 export const CONSUMER_LAG = rowsOf("consumer_lag");
 export const DEAD_LETTER_RETRIES = rowsOf("dead_letter_retries");
 export const DEAD_LETTERS = rowsOf("dead_letters");
@@ -28,7 +26,6 @@ export const FEED_OBJECTS = rowsOf("feed_objects");
 export const FEED_REFRESHES = rowsOf("feed_refreshes");
 export const INTAKE_REQUESTS = rowsOf("intake_requests");
 export const OBSERVATIONS = rowsOf("observations");
-export const SCOPE_TAGS = rowsOf("scope_tags");
 export const SENSOR_ACTIVITY = rowsOf("sensor_activity");
 export const TAG_ACTIVITY_HOURLY = rowsOf("tag_activity_hourly");
 export const TAG_ADDRESSES = rowsOf("tag_addresses");

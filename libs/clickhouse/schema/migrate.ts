@@ -36,8 +36,14 @@ const appliedMigrations = defineQuery({
 /** A statement ends with a semicolon at the end of a line that is no comment. */
 const STATEMENT_END = /(?<!^ *--.*);\n+/m;
 const FILL = /^-- Fill (\w+)\.$/gm;
+const DROPPED = /^DROP (?:TABLE|VIEW) IF EXISTS (\w+)/m;
+/** What a statement makes, changes or fills. */
+const TARGET = /^(?:CREATE TABLE IF NOT EXISTS|CREATE MATERIALIZED VIEW IF NOT EXISTS|ALTER TABLE|INSERT INTO) (\w+)/m;
 
-/** Reads `NNNN_name.sql` files in order. Throws a MigrationError when numbers repeat or a name does not fit. */
+/**
+ * Reads `NNNN_name.sql` files in order, without the statements about tables and views that any of them drops: nothing
+ * makes or fills these any more. Throws a MigrationError when numbers repeat or a name does not fit.
+ */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const migrations: Migration[] = [];
   for (const file of (await readdir(directory)).sort()) {
@@ -51,7 +57,11 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     const fills = [...sql.matchAll(FILL)].map(([, rollup = ""]) => rollup);
     migrations.push({ version, name: match[2] ?? "", statements, fills, checksum });
   }
-  return migrations;
+  const dropped = namesIn(migrations, DROPPED);
+  return migrations.map(({ statements, ...migration }) => ({
+    ...migration,
+    statements: statements.filter((statement) => !dropped.includes(TARGET.exec(statement)?.[1] ?? "")),
+  }));
 }
 
 /** The tables that the migrations make; all others in a database are the user's own. */

@@ -10,8 +10,8 @@ export const PREDECESSOR_VERSION = 12;
 /** SHA-256 of the names and checksums of those. */
 const DIGEST = "8a96c0cf1bc04efe11bbca83415bbc0240f5c9356ec1fa8b83cb46d8e88d7533";
 
-/** The tables of the predecessor that are no more; the view `<table>_mv` filled each. */
-export const RETIRED_TABLES: readonly string[] = ["tag_samples"];
+/** The tables of earlier versions that are no more; the view `<table>_mv` filled each. */
+export const RETIRED_TABLES: readonly string[] = ["tag_samples", "address_networks", "scope_tags", "address_values"];
 
 /** How a migration is called in errors. */
 export const labelOf = ({ version, name }: Omit<AppliedRow, "checksum">) =>

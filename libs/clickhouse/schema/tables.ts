@@ -59,9 +59,6 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_facets: { ...DERIVED, ageing: LAST_SEEN },
-  address_networks: { ...DERIVED, ageing: LAST_SEEN },
-  scope_tags: { ...DERIVED, ageing: LAST_SEEN },
-  address_values: { ...DERIVED, ageing: LAST_SEEN },
   address_changes: { backup: "transient" },
   dead_letters: {
     ...COPIED,

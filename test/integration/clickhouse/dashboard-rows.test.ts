@@ -42,7 +42,7 @@ describe.each(SERVERS)("of the %s server, Grafana's user", (kind) => {
       "dead_letters",
       "sensor_activity",
       "api_keys",
-      "scope_tags_mv",
+      "address_facets_mv",
     ];
     expect(tables).toEqual(expect.arrayContaining(names.map((name) => `noisefloor.${name}`)));
     expect(columns).toEqual([]);

@@ -4,7 +4,7 @@ import { probeStore } from "@noisefloor/cli/diagnosis/probes/probe-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_NETWORKS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_FACETS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { readLoudestSources } from "@noisefloor/clickhouse/observations/loudest-sources.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -89,7 +89,7 @@ test("each observation, and all that is derived from it, is on the shard of its 
   const numbers = [...new Set(ips.map(ipv4ToNumber))].sort((a, b) => a - b);
   const expected = shards.map((_, shard) => numbers.filter((number) => shardOf(number) === shard));
   for (const shard of expected) expect(shard.length).toBeGreaterThan(50);
-  for (const table of [OBSERVATIONS, TAG_ADDRESSES, ADDRESS_NETWORKS].map((name) => `${name} FINAL`)) {
+  for (const table of [OBSERVATIONS, TAG_ADDRESSES, ADDRESS_FACETS].map((name) => `${name} FINAL`)) {
     expect(await addressesIn(table), table).toEqual(expected);
   }
 });

@@ -63,9 +63,9 @@ const counts = defineQuery({
     (SELECT count() FROM tag_activity_hourly) AS hours,
     (SELECT count() FROM tag_addresses) AS addresses,
     (SELECT count() FROM address_tags) AS tags,
-    (SELECT count() FROM address_networks) AS networks`,
+    (SELECT count() FROM address_facets WHERE field = 'seen') AS facets`,
   params: z.object({}),
-  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), tags: z.int(), networks: z.int() }),
+  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), tags: z.int(), facets: z.int() }),
 });
 const stored = async () => (await run(world.client, counts, {}))[0];
 const countsOnce = defineQuery({

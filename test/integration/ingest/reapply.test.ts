@@ -106,10 +106,8 @@ const QUERIES = {
     FROM tag_addresses GROUP BY ALL ORDER BY ALL`,
   address_tags: `SELECT source_ip, dataset, workspace_id, tag_id, toString(max(last_seen)) AS latest
     FROM address_tags GROUP BY ALL ORDER BY ALL`,
-  scope_tags: `SELECT source_ip, dataset, workspace_id, tag_id, toString(max(last_seen)) AS latest
-    FROM scope_tags GROUP BY ALL ORDER BY ALL`,
-  address_values: `SELECT source_ip, dataset, workspace_id, field, value, toString(max(last_seen)) AS latest
-    FROM address_values GROUP BY ALL ORDER BY ALL`,
+  address_facets: `SELECT source_ip, dataset, workspace_id, field, value, toString(max(last_seen)) AS latest
+    FROM address_facets GROUP BY ALL ORDER BY ALL`,
 };
 
 async function contentOf({ client }: World) {
