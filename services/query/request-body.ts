@@ -1,6 +1,6 @@
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
+import { errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { JsonExcessError } from "@noisefloor/http/requests/json-bodies.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyError, FastifyRequest } from "fastify";

@@ -1,6 +1,5 @@
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import type { Answer } from "@noisefloor/http/operations/operation.ts";
+import { type Answer, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 
 /** Schemas of the values in responses, the same for all operations. */

@@ -7,8 +7,8 @@ import { readImports } from "./imports.ts";
  */
 const MOST_LOADED = {
   "services/ingest/pipeline/pipeline.ts": 30,
-  "services/query/search/route.ts": 56,
-  "services/query/stats/route.ts": 40,
+  "services/query/search/route.ts": 53,
+  "services/query/stats/route.ts": 39,
 };
 
 const imports = await readImports();

@@ -54,3 +54,8 @@ export type Field = RangeField | TextField;
 
 /** What is wrong with a query: its place in UTF-16 units from 0. */
 export type QueryError = { readonly message: string; readonly position: number; readonly length: number };
+
+/** A text as a quoted value of the search language: it stands for itself, whatever is in it. */
+export function quote(text: string): string {
+  return `"${text.replace(/["\\*]/g, "\\$&")}"`;
+}

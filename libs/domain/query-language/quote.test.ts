@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { quote } from "./quote.ts";
+import { quote } from "./query.ts";
 import { readQuery } from "./read-query.ts";
 
 test("a quoted text is a value that stands for itself", () => {

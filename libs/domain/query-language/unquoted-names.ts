@@ -1,6 +1,5 @@
 import { type FieldKind, fieldNamed } from "./fields.ts";
-import type { WordsField } from "./query.ts";
-import { quote } from "./quote.ts";
+import { quote, type WordsField } from "./query.ts";
 import type { ConditionTree, SyntaxTree } from "./syntax-tree.ts";
 
 /** A value of a field with words without quotes behind it, which may be meant together: `tags:SSH Bruteforcer`. */

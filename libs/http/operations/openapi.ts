@@ -3,8 +3,7 @@ import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodO
 import { REJECTION_ERRORS } from "../limits/rejections.ts";
 import { isText } from "../response-bodies/compression.ts";
 import { MALFORMED_REQUEST } from "../responses/connections.ts";
-import { errorResponse } from "./error-response.ts";
-import type { Answer, Operation } from "./operation.ts";
+import { type Answer, errorResponse, type Operation } from "./operation.ts";
 
 /** SPEC, Versioning: the version in the OpenAPI document. */
 const INTERFACE_VERSION = "3.0.0";

@@ -138,3 +138,11 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
 }
 
 export type OperationOptions = RouteShorthandOptions & { readonly deadlineMs?: number; readonly hasEtag?: boolean };
+
+/** SPEC, Error message object: the body of every error response without a schema of its own. */
+export const messageSchema = z.strictObject({ message: z.string() }).meta({ id: "Message" });
+
+/** An error response whose body is only a message. */
+export function errorResponse(description: string, message: string): Answer {
+  return { description, schema: messageSchema, example: { message } };
+}

@@ -9,8 +9,7 @@ import {
   MAX_WIDTH_HOURS,
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import {
   boolean,
   type Parameter,

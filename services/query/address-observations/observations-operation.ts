@@ -1,8 +1,7 @@
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { namesOf, SSH, STORED_HTTP, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
 import { shapeOf } from "@noisefloor/domain/observation/schema.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { choice, type Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";

@@ -1,5 +1,4 @@
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
 import { KEY_NEEDED } from "../sensors/operation.ts";

@@ -1,6 +1,5 @@
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, ErrorResponse } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, ErrorResponse, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { readPath } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

@@ -1,7 +1,6 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";

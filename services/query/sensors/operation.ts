@@ -1,5 +1,4 @@
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { z } from "zod";
 import { storedSpanShape } from "../stats/stored-hours.ts";
 import { count, texts, timestamp } from "../wire.ts";

@@ -5,8 +5,7 @@ import {
   formatTimestamp,
   retentionStart,
 } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

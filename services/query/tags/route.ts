@@ -1,5 +1,4 @@
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

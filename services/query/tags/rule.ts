@@ -1,7 +1,6 @@
 import { ruleOfTag } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { slugSchema } from "@noisefloor/domain/tags/tag.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { type PathParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";

@@ -1,6 +1,5 @@
 import { type FieldKind, findField, LISTED_FIELDS } from "../fields.ts";
-import type { Field } from "../query.ts";
-import { quote } from "../quote.ts";
+import { type Field, quote } from "../query.ts";
 
 /** What may be written at the cursor. */
 export type Completion = {

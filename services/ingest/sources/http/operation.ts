@@ -1,7 +1,6 @@
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { observationSchema, sensorIdSchema } from "@noisefloor/domain/observation/schema.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { Parameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { AUTO, LOG_FORMATS } from "../../formats/all.ts";

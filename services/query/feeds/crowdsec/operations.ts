@@ -1,6 +1,5 @@
 import { MAX_FEED_ADDRESSES } from "@noisefloor/domain/feeds/feed-definition.ts";
-import { errorResponse, messageSchema } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse, messageSchema } from "@noisefloor/http/operations/operation.ts";
 import { boolean, type Parameter, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ip } from "../../wire.ts";

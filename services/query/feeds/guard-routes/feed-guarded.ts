@@ -1,7 +1,6 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

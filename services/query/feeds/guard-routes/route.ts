@@ -3,8 +3,7 @@ import { type GuardNetwork, writeGuardNetwork } from "@noisefloor/clickhouse/fee
 import { ipv4ToNumber, isIpv4, numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";

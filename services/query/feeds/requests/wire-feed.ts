@@ -1,6 +1,6 @@
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
+import { errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { count, none, timestamp, uuid } from "../../wire.ts";

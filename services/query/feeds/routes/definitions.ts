@@ -14,8 +14,7 @@ import {
 import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
-import { errorResponse } from "@noisefloor/http/operations/error-response.ts";
-import { defineOperation, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
+import { defineOperation, errorResponse, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
