@@ -33,6 +33,7 @@ import { isIntakeOpen, type SensorKeys } from "../sources/http/senders.ts";
 import { registerIntake } from "../sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "../sources/kafka/connect.ts";
 import { startKafkaIngest } from "../sources/kafka/source.ts";
+import type { SourceOptions } from "../sources/source-options.ts";
 import type { Insert } from "../store/insert-queue.ts";
 import { observationSink, storedSessions } from "../store/observation-sink.ts";
 import { topicSink } from "../store/topic-sink.ts";
@@ -129,8 +130,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   };
   const openStore = storeOpener({ ...options, assertSpace: assertStorable, shutdown: shutdown.signal });
   const patientCatalogue = retryingCatalogue(options.catalogue, shutdown.signal, log);
-  /** What the way of a source's records needs, see pipeline.ts. */
-  const openSource = (source: Source) => {
+  const openSource = (source: Source): SourceOptions => {
     const { openSink, deadLetters } = openStore(source);
     return {
       catalogue: source === "http" ? options.catalogue : patientCatalogue,

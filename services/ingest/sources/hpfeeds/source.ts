@@ -1,27 +1,18 @@
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import type { Logger } from "pino";
-import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import { explainRejection } from "../../formats/explain-rejection.ts";
 import type { DecodeOptions } from "../../formats/format.ts";
 import { hpfeeds } from "../../formats/sensors/hpfeeds/hpfeeds.ts";
-import { type BatchOptions, ingestBatch } from "../../pipeline/pipeline.ts";
-import type { IncomingRecord } from "../../record.ts";
-import type { SourceCounts } from "../../sensor-counts/counter.ts";
+import { ingestBatch } from "../../pipeline/pipeline.ts";
+import type { SourceOptions } from "../source-options.ts";
 import { feedDeadLetter } from "./dead-letters.ts";
 import { readRecords } from "./records.ts";
 import { type HpfeedsSettings, type Subscriber, subscribe } from "./subscriber.ts";
 
-export type HpfeedsIngestOptions = Omit<
-  BatchOptions<IncomingRecord>,
-  "right" | "sensorId" | "signal" | "explain" | "storeDeadLetters"
-> & {
+export type HpfeedsIngestOptions = SourceOptions & {
   readonly settings: HpfeedsSettings;
   readonly decode: DecodeOptions;
-  readonly deadLetters: DeadLetterStore;
-  readonly counts: SourceCounts;
   readonly metrics: Pick<Metrics, "gauge">;
-  readonly log: Logger;
 };
 
 /** Stores what a broker's publishers send. The broker keeps nothing: what it sends while we are away is lost. */

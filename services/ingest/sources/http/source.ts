@@ -6,15 +6,14 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { onClosed } from "@noisefloor/http/responses/pending-responses.ts";
 import { KafkaClockError, KafkaUnavailableError } from "@noisefloor/kafka/port/errors.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
 import { explainRejection } from "../../formats/explain-rejection.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { type IgnoredCounts, sumOf } from "../../formats/ignored.ts";
 import { tpot } from "../../formats/sensors/tpot.ts";
-import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline/pipeline.ts";
+import { countReasons, ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
-import type { SourceCounts } from "../../sensor-counts/counter.ts";
+import type { SourceOptions } from "../source-options.ts";
 import { type InTurn, readClaimed } from "./claimed-records.ts";
 import { requestDeadLetter } from "./dead-letters.ts";
 import {
@@ -50,12 +49,10 @@ const STORE_TIMEOUT_MS = 120_000;
 const MEMORY_BYTES = 128 * 1024 * 1024;
 
 export type HttpIntakeOptions = SensorKeys &
-  Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "explain" | "storeDeadLetters"> & {
-    readonly deadLetters: DeadLetterStore;
+  Omit<SourceOptions, "log"> & {
     /** Every format that a request may name. */
     readonly formats: readonly LogFormat[];
     readonly decode: DecodeOptions;
-    readonly counts: SourceCounts;
     readonly requests: Requests;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;

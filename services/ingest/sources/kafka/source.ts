@@ -1,30 +1,22 @@
 import type { StreamBatch, StreamConsumer, TakenMessages } from "@noisefloor/kafka/port/port.ts";
-import type { Logger } from "pino";
-import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { explainRejection } from "../../formats/explain-rejection.ts";
 import { createMutex } from "../../mutex.ts";
-import { type BatchOptions, ingestBatch } from "../../pipeline/pipeline.ts";
+import { ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
 import { unlessAborted } from "../../retry.ts";
-import type { SourceCounts } from "../../sensor-counts/counter.ts";
+import type { SourceOptions } from "../source-options.ts";
 import { messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
 import { type MessageRecord, type RawFormat, takeRecords } from "./records.ts";
 
 /** How often to call the consumer's heartbeat, which sends one as often as its group wants it. */
 const HEARTBEAT_MS = 1_000;
 
-export type KafkaIngestOptions = Omit<
-  BatchOptions<MessageRecord>,
-  "right" | "sensorId" | "signal" | "explain" | "storeDeadLetters"
-> & {
+export type KafkaIngestOptions = SourceOptions & {
   readonly source: StreamConsumer;
-  readonly deadLetters: DeadLetterStore;
   /** Of a topic with a sensor's own records. Left out, they are observations of the wire schema. */
   readonly raw?: RawFormat | undefined;
-  readonly counts: SourceCounts;
   /** Called with how many messages a batch had that cannot be decoded. */
   readonly onUnreadable?: (topic: string, messages: number) => void;
-  readonly log: Logger;
 };
 
 /** Runs the consumer: each message's records are stored, or are stored dead letters, before its offset is committed. */
