@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type BoundValues, bindValues } from "../client/bound-values.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { DEAD_LETTER_RETRIES, DEAD_LETTERS } from "../client/table-names.ts";
@@ -21,54 +22,40 @@ export type DeadLetterFilter = {
   readonly includeDone: boolean;
 };
 
-const params = z.object({
-  reason: z.string(),
-  source: z.string(),
-  origin: z.string(),
-  sensorId: z.string(),
-  keyId: z.string(),
-  since: z.int(),
-  before: z.int(),
-  includeDone: z.boolean(),
-});
-
-/** No time of a dead letter is later: the year 2200. */
-const END_OF_TIME = 7_258_118_400_000;
-
-/** The values of a filter's parameters; an empty text means any. */
-function paramsOf(filter: DeadLetterFilter): z.input<typeof params> {
-  const { reason = "", source = "", origin = "", sensorId = "", keyId = "", includeDone } = filter;
-  return {
-    reason,
-    source,
-    origin,
-    sensorId,
-    keyId,
-    includeDone,
-    since: filter.since ?? 0,
-    before: filter.before ?? END_OF_TIME,
-  };
-}
-
-/** Of a dead letter's own columns. */
-const WHERE = `received_at >= fromUnixTimestamp64Milli({since:Int64})
-  AND received_at < fromUnixTimestamp64Milli({before:Int64})
-  AND ({source:String} = '' OR source = {source:String})
-  AND ({origin:String} = '' OR startsWith(origin, {origin:String}))
-  AND ({sensorId:String} = '' OR sensor_id = {sensorId:String})
-  AND ({keyId:String} = '' OR key_id = {keyId:String})`;
+/** SQL of a filter, and the values that it binds. */
+type Selection = BoundValues & {
+  /** The condition for a dead letter's columns. */
+  readonly condition: string;
+  /** The selected dead letters, each as its last retry left it. */
+  readonly selected: string;
+};
 
 /**
- * The selected dead letters, each as its last retry left it. A record that came again after its retry is open again,
- * for its new reason. The table of retries is small, and a left join without a partner has the type's defaults.
+ * A record that came again after its retry is open again, for its new reason. The table of retries is small, and a left
+ * join without a partner has the type's defaults.
  */
-const SELECTED = `
+function select({ reason, source, origin, sensorId, keyId, since, before, includeDone }: DeadLetterFilter): Selection {
+  const bound = bindValues();
+  const { bind } = bound;
+  const is = (column: string, text: string | undefined) => (text ? [`${column} = ${bind("String", text)}`] : []);
+  const time = (ms: number) => `fromUnixTimestamp64Milli(${bind("Int64", ms)}, 'UTC')`;
+  const condition = [
+    `received_at >= ${time(since ?? 0)}`,
+    ...(before === undefined ? [] : [`received_at < ${time(before)}`]),
+    ...is("source", source),
+    ...(origin ? [`startsWith(origin, ${bind("String", origin)})`] : []),
+    ...is("sensor_id", sensorId),
+    ...is("key_id", keyId),
+  ].join(" AND ");
+  const selected = `
   SELECT letter.*, retry.retried_at AS retriedAt, retriedAt >= letter.received_at AS isRetried,
     isRetried AND retry.is_done AS isDone, isRetried AND NOT retry.is_done AS isRejectedAgain,
     if(isRejectedAgain, retry.reason, letter.firstReason) AS reason
-  FROM (SELECT id, source, origin, position, received_at, reason AS firstReason FROM ${DEAD_LETTERS} FINAL WHERE ${WHERE}) AS letter
+  FROM (SELECT id, source, origin, position, received_at, reason AS firstReason FROM ${DEAD_LETTERS} FINAL WHERE ${condition}) AS letter
   LEFT ANY JOIN (SELECT id, retried_at, is_done, reason FROM ${DEAD_LETTER_RETRIES} FINAL) AS retry ON letter.id = retry.id
-  WHERE ({includeDone:Bool} OR NOT isDone) AND ({reason:String} = '' OR reason = {reason:String})`;
+  WHERE ${[includeDone ? "1" : "NOT isDone", ...is("reason", reason)].join(" AND ")}`;
+  return { ...bound, condition, selected };
+}
 
 const countSchema = z.object({
   source: z.enum(DEAD_LETTER_SOURCES),
@@ -81,35 +68,24 @@ const countSchema = z.object({
 });
 export type DeadLetterCount = z.infer<typeof countSchema>;
 
-const countSql = (more = "") => `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
-      toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest${more}
-    FROM (${SELECTED}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`;
+const anyParams = z.looseObject({});
 
-const deadLetterCounts = defineQuery({
-  name: "dead-letter-counts",
-  sql: countSql(),
-  params,
-  row: countSchema,
-});
+const countSql = (selected: string, more = "") => `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
+      toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest${more}
+    FROM (${selected}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`;
 
 /** The selected dead letters by source, reason and state. */
 export function countDeadLettersBy(client: ClickHouseClient, filter: DeadLetterFilter): Promise<DeadLetterCount[]> {
-  return run(client, deadLetterCounts, paramsOf(filter));
+  const { selected, params } = select(filter);
+  const query = defineQuery({
+    name: "dead-letter-counts",
+    sql: countSql(selected),
+    params: anyParams,
+    row: countSchema,
+  });
+  return run(client, query, params);
 }
 
-const newestIds = defineQuery({
-  name: "newest-dead-letters",
-  sql: `SELECT id FROM (${SELECTED}) ORDER BY received_at DESC, id LIMIT {limit:UInt32}`,
-  params: params.extend({ limit: z.int() }),
-  row: z.object({ id: z.string() }),
-});
-
-const newestInEach = defineQuery({
-  name: "dead-letter-counts-and-newest",
-  sql: countSql(", groupArraySorted({limit:UInt32})((-toUnixTimestamp64Milli(received_at), id)) AS newestOnes"),
-  params: params.extend({ limit: z.int() }),
-  row: countSchema.extend({ newestOnes: z.array(z.tuple([z.int(), z.string()])) }),
-});
 /** Max newest ids of a group: above it, the dead letters are read twice. */
 const MAX_IN_GROUP = 1_000;
 
@@ -120,12 +96,25 @@ export async function countAndFindNewest(
   limit: number,
 ): Promise<{ counts: DeadLetterCount[]; ids: string[] }> {
   if (limit === 0) return { counts: await countDeadLettersBy(client, filter), ids: [] };
-  const given = { ...paramsOf(filter), limit };
+  const { selected, bind, params } = select(filter);
   if (limit > MAX_IN_GROUP) {
-    const found = await run(client, newestIds, given);
+    const newestIds = defineQuery({
+      name: "newest-dead-letters",
+      sql: `SELECT id FROM (${selected}) ORDER BY received_at DESC, id LIMIT ${bind("UInt32", limit)}`,
+      params: anyParams,
+      row: z.object({ id: z.string() }),
+    });
+    const found = await run(client, newestIds, params);
     return { counts: await countDeadLettersBy(client, filter), ids: found.map(({ id }) => id) };
   }
-  const rows = await run(client, newestInEach, given);
+  const newestOnes = `groupArraySorted(${limit})((-toUnixTimestamp64Milli(received_at), id)) AS newestOnes`;
+  const newestInEach = defineQuery({
+    name: "dead-letter-counts-and-newest",
+    sql: countSql(selected, `, ${newestOnes}`),
+    params: anyParams,
+    row: countSchema.extend({ newestOnes: z.array(z.tuple([z.int(), z.string()])) }),
+  });
+  const rows = await run(client, newestInEach, params);
   const newest = rows.flatMap(({ newestOnes }) => newestOnes).sort(compareNewest);
   const counts = rows.map(({ newestOnes: _newestOnes, ...count }) => count);
   return { counts, ids: newest.slice(0, limit).map(([, id]) => id) };
@@ -139,28 +128,21 @@ const placeSchema = z.object({ source: z.string(), origin: z.string(), position:
 const BEFORE_ALL = { source: "", origin: "", position: 0, id: "" };
 const IDS_PER_PAGE = 20_000;
 
-const selectedIds = defineQuery({
-  name: "selected-dead-letters",
-  sql: `SELECT source, origin, position, id FROM (${SELECTED})
-    WHERE (source, origin, position, id) > ({afterSource:String}, {afterOrigin:String}, {afterPosition:UInt64}, {afterId:String})
-    ORDER BY source, origin, position, id LIMIT {limit:UInt32}`,
-  params: params.extend({
-    afterSource: z.string(),
-    afterOrigin: z.string(),
-    afterPosition: z.int(),
-    afterId: z.string(),
-    limit: z.int(),
-  }),
-  row: placeSchema,
-});
-
 /** The ids of all selected dead letters in the order of the table's key, some at a time. */
 export async function* readSelectedIds(client: ClickHouseClient, filter: DeadLetterFilter): AsyncGenerator<string[]> {
+  const { selected, params } = select(filter);
+  const selectedIds = defineQuery({
+    name: "selected-dead-letters",
+    sql: `SELECT source, origin, position, id FROM (${selected})
+      WHERE (source, origin, position, id) > ({afterSource:String}, {afterOrigin:String}, {afterPosition:UInt64}, {afterId:String})
+      ORDER BY source, origin, position, id LIMIT ${IDS_PER_PAGE}`,
+    params: anyParams,
+    row: placeSchema,
+  });
   let after: z.infer<typeof placeSchema> = BEFORE_ALL;
   for (;;) {
     const { source: afterSource, origin: afterOrigin, position: afterPosition, id: afterId } = after;
-    const cursor = { afterSource, afterOrigin, afterPosition, afterId, limit: IDS_PER_PAGE };
-    const page = await run(client, selectedIds, { ...paramsOf(filter), ...cursor });
+    const page = await run(client, selectedIds, { ...params, afterSource, afterOrigin, afterPosition, afterId });
     const last = page.at(-1);
     if (last === undefined) return;
     yield page.map(({ id }) => id);
@@ -173,10 +155,11 @@ export async function* readSelectedIds(client: ClickHouseClient, filter: DeadLet
  * it is selected again. Resolves when they are deleted.
  */
 export async function deleteDeadLetters(client: ClickHouseClient, filter: DeadLetterFilter): Promise<void> {
+  const { condition, selected, params } = select(filter);
   await mutate(client, {
     table: "dead_letters",
-    change: `DELETE WHERE ${WHERE} AND id IN (SELECT id FROM (${SELECTED}))`,
-    params: paramsOf(filter),
+    change: `DELETE WHERE ${condition} AND id IN (SELECT id FROM (${selected}))`,
+    params,
     // Replicas may select differently. Then ClickHouse lets one fetch what the other has made.
     settings: { allow_nondeterministic_mutations: 1 },
   });

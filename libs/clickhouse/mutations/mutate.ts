@@ -7,7 +7,7 @@ export type Change = {
   readonly table: string;
   /** SQL: what follows ALTER TABLE and its name. */
   readonly change: string;
-  readonly params?: Record<string, unknown> | undefined;
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly settings?: ClickHouseSettings | undefined;
 };
 
@@ -21,7 +21,7 @@ export async function mutate(client: ClickHouseClient, { table, change, params, 
   for (const owner of isSpread ? await client.owners() : [client]) {
     await owner.command({
       query: `ALTER TABLE ${identifier(table)} ${change}`,
-      ...(params && { query_params: params }),
+      ...(params && { query_params: { ...params } }),
       // The server waits for itself and for each replica that has a session with Keeper.
       clickhouse_settings: { mutations_sync: "3", ...settings },
     });

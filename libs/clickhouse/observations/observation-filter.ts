@@ -1,8 +1,8 @@
-import { type Ipv4Network, ipv4ToNumber, lastAddress } from "@noisefloor/domain/address/ipv4.ts";
+import { type Ipv4Network, lastAddress } from "@noisefloor/domain/address/ipv4.ts";
 import { z } from "zod";
+import { type Bind, bindValues } from "../client/bound-values.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
-import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Which observations: those for which every member that is given holds. Of a list, one value is enough. */
@@ -24,35 +24,35 @@ export type ObservationFilter = {
   readonly receivedFrom?: number | undefined;
 };
 
-const time = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
-const oneOf = (column: string, values: readonly string[]) => `${column} IN (${values.map(literal).join(", ")})`;
+const isOneOf = (column: string, values: readonly string[], bind: Bind, type = "String") =>
+  `${column} IN ${bind(`Array(${type})`, values)}`;
 
-/** SQL: the condition for a row of `observations`, with values that it may be spliced with. */
-export function conditionOf(filter: ObservationFilter): string {
+/** SQL: the condition for a row of `observations`. */
+export function conditionOf(filter: ObservationFilter, bind: Bind): string {
   const { addresses, networks, from, to, datasets, formats, receivedFrom } = filter;
+  const time = (ms: number) => `fromUnixTimestamp64Milli(${bind("Int64", ms)}, 'UTC')`;
+  const address = (number: number) => `toIPv4(${bind("UInt32", number)})`;
   const ranges = networks?.map(
-    (network) => `source_ip BETWEEN toIPv4(toUInt32(${network.first})) AND toIPv4(toUInt32(${lastAddress(network)}))`,
+    (network) => `source_ip BETWEEN ${address(network.first)} AND ${address(lastAddress(network))}`,
   );
   return [
-    ...sensorConditions(filter),
-    ...(addresses
-      ? [`source_ip IN (${addresses.map((ip) => `toIPv4(toUInt32(${ipv4ToNumber(ip)}))`).join(", ")})`]
-      : []),
+    ...sensorConditions(filter, bind),
+    ...(addresses ? [isOneOf("source_ip", addresses, bind, "IPv4")] : []),
     ...(ranges ? [`(${ranges.join(" OR ")})`] : []),
     ...(from === undefined ? [] : [`observed_at >= ${time(from)}`]),
     ...(to === undefined ? [] : [`observed_at < ${time(to)}`]),
-    ...(datasets ? [oneOf("dataset", datasets)] : []),
-    ...(formats ? [oneOf("format", formats)] : []),
+    ...(datasets ? [isOneOf("dataset", datasets, bind)] : []),
+    ...(formats ? [isOneOf("format", formats, bind)] : []),
     ...(receivedFrom === undefined ? [] : [`received_at >= ${time(receivedFrom)}`]),
   ].join(" AND ");
 }
 
 /** SQL: what a filter says of the sensors, for every table that has their ids and workspaces. */
-export function sensorConditions({ sensors, sensorPrefix, workspaces }: ObservationFilter): string[] {
+export function sensorConditions({ sensors, sensorPrefix, workspaces }: ObservationFilter, bind: Bind): string[] {
   return [
-    ...(sensors ? [oneOf("sensor_id", sensors)] : []),
-    ...(sensorPrefix === undefined ? [] : [`startsWith(sensor_id, ${literal(sensorPrefix)})`]),
-    ...(workspaces ? [oneOf("workspace_id", workspaces)] : []),
+    ...(sensors ? [isOneOf("sensor_id", sensors, bind)] : []),
+    ...(sensorPrefix === undefined ? [] : [`startsWith(sensor_id, ${bind("String", sensorPrefix)})`]),
+    ...(workspaces ? [isOneOf("workspace_id", workspaces, bind)] : []),
   ];
 }
 
@@ -68,13 +68,14 @@ export type FilteredObservations = {
 
 /** Counts the observations that a filter finds. Rows that replace each other count once. */
 export function countFiltered(client: ClickHouseClient, filter: ObservationFilter): Promise<FilteredObservations> {
+  const { bind, params } = bindValues();
   const query = defineQuery({
     name: "filtered-observations",
     sql: `SELECT count() AS observations, uniqExact(source_ip) AS addresses, uniqExact(toStartOfHour(observed_at)) AS hours,
         toUnixTimestamp64Milli(min(observed_at)) AS first, toUnixTimestamp64Milli(max(observed_at)) AS last
-      FROM ${OBSERVATIONS} FINAL WHERE ${conditionOf(filter)}
+      FROM ${OBSERVATIONS} FINAL WHERE ${conditionOf(filter, bind)}
       SETTINGS do_not_merge_across_partitions_select_final = 1`,
-    params: z.object({}),
+    params: z.looseObject({}),
     row: z.object({
       observations: z.int(),
       addresses: z.int(),
@@ -83,7 +84,7 @@ export function countFiltered(client: ClickHouseClient, filter: ObservationFilte
       last: z.int(),
     }),
   });
-  return runForOne(client, query, {});
+  return runForOne(client, query, params);
 }
 
 /** The columns of `observations` whose values a user may name. */

@@ -1,4 +1,6 @@
+import { TupleParam } from "@clickhouse/client";
 import { z } from "zod";
+import { type BoundValues, bindValues } from "../client/bound-values.ts";
 import { readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
@@ -30,11 +32,12 @@ export async function removeObservations(
   filter: ObservationFilter,
   options: RenewOptions = {},
 ): Promise<FilteredObservations & { readonly isComplete: boolean }> {
-  const condition = conditionOf(filter);
+  const { bind, params } = bindValues();
+  const condition = conditionOf(filter, bind);
   if (condition === "") throw new RangeError("a filter without a condition finds everything");
   const found = await countFiltered(client, filter);
   if (found.observations > 0) {
-    await markAddressesStale(client, await readFilteredAddresses(client, condition));
+    await markAddressesStale(client, await readFilteredAddresses(client, condition, params));
     await markRollupsStale(client, { from: found.first, to: found.last + 1 });
   }
   // Before the observations, which an interrupted call is repeated for.
@@ -42,33 +45,33 @@ export async function removeObservations(
   if (found.observations > 0) {
     const isOfKey = filter.receivedFrom === undefined && filter.formats === undefined;
     if (!isOfKey) await mergeVersions(client, found);
-    await mutate(client, { table: "observations", change: `DELETE WHERE ${condition}`, settings: SETTINGS });
+    await mutate(client, { table: "observations", change: `DELETE WHERE ${condition}`, params, settings: SETTINGS });
   }
   return { ...found, isComplete: (await renewStaleRollups(client, options)) !== "aborted" };
 }
 
-/** @param condition SQL: of a filter. */
-function readFilteredAddresses(client: ClickHouseClient, condition: string): Promise<Uint32Array> {
+/** @param condition SQL: of a filter, with `params`. */
+function readFilteredAddresses(client: ClickHouseClient, condition: string, params: BoundValues["params"]) {
   const sql = `SELECT groupUniqArray(toUInt32(source_ip)) FROM ${OBSERVATIONS} WHERE ${condition}`;
-  return readColumns(client, { name: "filtered-addresses", sql }, (row) => row.uint32s());
+  return readColumns(client, { name: "filtered-addresses", sql, params }, (row) => row.uint32s());
 }
 
 /** Deletes the counts of the sensors that a filter names and of which it leaves nothing. */
 async function removeCounts(client: ClickHouseClient, filter: ObservationFilter): Promise<void> {
   if (filter.sensors === undefined && filter.sensorPrefix === undefined) return;
-  const named = sensorConditions(filter).join(" AND ");
+  const { bind, params } = bindValues();
+  const named = sensorConditions(filter, bind).join(" AND ");
   const others = defineQuery({
     name: "other-observations",
     sql: `SELECT DISTINCT sensor_id AS sensor, workspace_id AS workspace FROM ${OBSERVATIONS} FINAL
-      WHERE ${named} AND NOT (${conditionOf(filter)})`,
-    params: z.object({}),
+      WHERE ${named} AND NOT (${conditionOf(filter, bind)})`,
+    params: z.looseObject({}),
     row: z.object({ sensor: z.string(), workspace: z.string() }),
   });
-  const kept = (await run(client, others, {})).map(
-    ({ sensor, workspace }) => `(${literal(sensor)}, ${literal(workspace)})`,
-  );
-  const isKept = kept.length === 0 ? "" : ` AND (sensor_id, workspace_id) NOT IN (${kept.join(", ")})`;
-  await mutate(client, { table: "sensor_activity", change: `DELETE WHERE ${named}${isKept}`, settings: SETTINGS });
+  const kept = (await run(client, others, params)).map(({ sensor, workspace }) => new TupleParam([sensor, workspace]));
+  const isKept = `(sensor_id, workspace_id) IN ${bind("Array(Tuple(String, String))", kept)}`;
+  const change = `DELETE WHERE ${named} AND NOT (${isKept})`;
+  await mutate(client, { table: "sensor_activity", change, params, settings: SETTINGS });
 }
 
 const unmergedMonths = defineQuery({
