@@ -8,6 +8,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
+import { ENCODED_COLUMNS } from "@noisefloor/ingest/store/columns.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { makeEvents, toWire } from "../../support/builders/known-events.ts";
@@ -58,12 +59,33 @@ const schema = defineQuery({
 const schemasOf = async (world: World) =>
   Promise.all((await world.client.servers()).flat().map((one) => run(one, schema, {})));
 
-async function openEarlier(at: ClickHouseConnection, events = EVENTS) {
+const columns = defineQuery({
+  name: "test-columns",
+  sql: "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'observations'",
+  params: z.object({}),
+  row: z.object({ name: z.string() }),
+});
+
+/** Stores observations in the tables of the version before, which lack columns that the intake writes. */
+async function storeEarlier(world: World, observations: readonly Record<string, unknown>[]): Promise<void> {
+  const known = new Set((await run(world.client, columns, {})).map(({ name }) => name));
+  const missing = ENCODED_COLUMNS.filter((name) => !known.has(name));
+  const alter = async (changeOf: (column: string) => string) => {
+    if (missing.length === 0) return;
+    const query = `ALTER TABLE observations ${missing.map(changeOf).join(", ")}`;
+    for (const one of (await world.client.servers()).flat()) await one.command({ query });
+  };
+  await alter((column) => `ADD COLUMN ${column} String`);
+  await world.store(observations);
+  await alter((column) => `DROP COLUMN ${column}`);
+}
+
+async function openEarlier(at: ClickHouseConnection, events: readonly Record<string, unknown>[] = EVENTS.map(toWire)) {
   const world = await openWorld(at);
   const newSchemas = await schemasOf(world);
   await makeEarlierStore(world);
   await world.addTags(TAGS);
-  await world.store(events.map(toWire));
+  await storeEarlier(world, events);
   return { world, newSchemas, key: await world.addCaller("unlimited", ["community_dataset"]) };
 }
 
@@ -81,8 +103,9 @@ test.each([
   async (_, open) => {
     const at = await open();
     const last = EVENTS.length - 60;
-    const { world, key, newSchemas } = await openEarlier(at, EVENTS.slice(0, last));
-    const before = await storeContents(world.client);
+    const { world, key, newSchemas } = await openEarlier(at, EVENTS.slice(0, last).map(toWire));
+    // A migration adds columns to the observations.
+    const { observations, ...before } = await storeContents(world.client);
     const { settings } = commandOver(world);
     await expect(openPreparedStore(settings)).rejects.toThrow(
       /migration tags has not been applied: run "noisefloor migr/,
@@ -92,7 +115,7 @@ test.each([
     expect(await migrateStore(world.connection, MIGRATIONS)).toEqual(migrations);
     expect(await migrateStore(world.connection, MIGRATIONS)).toEqual([]);
     await (await openPreparedStore(settings)).close();
-    expect(await storeContents(world.client)).toMatchObject(before);
+    expect(await storeContents(world.client)).toMatchObject({ ...before, observations: { rows: observations?.rows } });
     expect(await schemasOf(world)).toEqual(newSchemas);
 
     await world.store(EVENTS.slice(last).map(toWire));
