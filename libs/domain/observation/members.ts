@@ -113,6 +113,16 @@ export const TLS = {
     maps: ["ja4"],
     search: [{ field: "ja4", kind: "value", names: "raw_data.tls.ja4 ja4", list: { name: "ja4", heading: "JA4" } }],
   },
+  sni: {
+    type: "text",
+    maxLength: 255,
+    doc: "The server's name that it asked for.",
+    rules: ["sni"],
+    maps: ["sni"],
+    search: [
+      { field: "sni", kind: "value", names: "raw_data.tls.sni sni", list: { name: "sni", heading: "TLS server name" } },
+    ],
+  },
 } as const satisfies Members;
 
 /** Members of an SSH handshake. */

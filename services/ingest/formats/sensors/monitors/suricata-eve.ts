@@ -65,7 +65,11 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       loginAttempts: said?.loginAttempts,
       commands: said?.commands ?? [],
       http: "http" in record ? httpOf(record) : said?.http,
-      tls: handshake && { ja3: textAt(handshake, "ja3.hash"), ja4: textAt(handshake, "ja4") },
+      tls: handshake && {
+        ja3: textAt(handshake, "ja3.hash"),
+        ja4: textAt(handshake, "ja4"),
+        sni: textAt(handshake, "sni"),
+      },
       ssh: "ssh" in record ? { hassh: textAt(record, "ssh.client.hassh.hash"), banner: bannerOf(record) } : undefined,
       payloadSha256: side === "src" && isFile ? [textAt(record, "fileinfo.sha256")] : [],
       metadata: {

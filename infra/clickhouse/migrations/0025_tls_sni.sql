@@ -1,0 +1,47 @@
+-- The name of the server that a TLS client asks for. Suricata's and Zeek's stood in the metadata until now.
+ALTER TABLE observations ADD COLUMN IF NOT EXISTS tls_sni String DEFAULT JSONExtractString(metadata, 'tls_sni') AFTER tls_ja4;
+
+-- Fill address_facets.
+ALTER TABLE address_facets_mv MODIFY QUERY
+SELECT
+    dataset,
+    workspace_id,
+    field,
+    arrayJoin(texts) AS value,
+    source_ip,
+    max(observed_at) AS last_seen
+FROM observations
+ARRAY JOIN
+    ['seen', 'tag', 'network', 'port', 'sensor', 'protocol', 'username', 'password', 'credential', 'command', 'url',
+        'sha256', 'method', 'host', 'path', 'user_agent', 'ja3', 'ja4', 'sni', 'hassh', 'country', 'region', 'city',
+        'rdns'] AS field,
+    [
+        [''],
+        arrayConcat(arrayMap(tag -> toString(tag), tags),
+            if((transport = 'tcp' AND (login_attempts > 0 OR notEmpty(credentials) OR notEmpty(commands) OR notEmpty(urls)
+                OR notEmpty(payload_sha256))), ['00000000-0000-0000-0000-000000000001'], [])),
+        if(asn = 0 AND organization = '', [], [concat(leftPad(toString(asn), 10, '0'), ' ', organization)]),
+        if(isNull(destination_port), [],
+            [concat(leftPad(toString(assumeNotNull(destination_port)), 5, '0'), '/', transport)]),
+        if(sensor_id = '', [], [lowerUTF8(sensor_id)]),
+        if(transport = '', [], [lowerUTF8(transport)]),
+        arrayMap(login -> lowerUTF8(login.1), arrayFilter(login -> login.1 != '', credentials)),
+        arrayMap(login -> lowerUTF8(login.2), arrayFilter(login -> login.2 != '', credentials)),
+        arrayMap(login -> lowerUTF8(concat(login.1, '/', login.2)), arrayFilter(login -> login != ('', ''), credentials)),
+        arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', commands)),
+        arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', urls)),
+        arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', payload_sha256)),
+        if(http_method = '', [], [lowerUTF8(http_method)]),
+        if(http_host = '', [], [lowerUTF8(http_host)]),
+        if(http_path = '', [], [lowerUTF8(http_path)]),
+        if(http_user_agent = '', [], [lowerUTF8(http_user_agent)]),
+        if(tls_ja3 = '', [], [lowerUTF8(tls_ja3)]),
+        if(tls_ja4 = '', [], [lowerUTF8(tls_ja4)]),
+        if(tls_sni = '', [], [lowerUTF8(tls_sni)]),
+        if(ssh_hassh = '', [], [lowerUTF8(ssh_hassh)]),
+        if(country = '', [], [lowerUTF8(country)]),
+        if(region = '', [], [lowerUTF8(region)]),
+        if(city = '', [], [lowerUTF8(city)]),
+        if(rdns = '', [], [lowerUTF8(rdns)])
+    ] AS texts
+GROUP BY dataset, workspace_id, field, value, source_ip;
