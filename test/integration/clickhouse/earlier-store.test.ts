@@ -12,6 +12,7 @@ import { ENCODED_COLUMNS } from "@noisefloor/ingest/store/columns.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { makeEvents, toWire } from "../../support/builders/known-events.ts";
+import { observation } from "../../support/builders/observation.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { assertAnswers } from "../../support/oracle/check-answers.ts";
 import { startCluster } from "../../support/servers/cluster.ts";
@@ -168,6 +169,15 @@ FROM observations;
   await migrateStore(world.connection, folder);
   const { rows } = await contentOf(world.client, "address_facets");
   expect(rows).toBe(before.rows + new Set(EVENTS.map(({ dataset, ip, port }) => `${dataset} ${ip} ${port}`)).size);
+}, 60_000);
+
+test("a name of a TLS server that the version before kept in the metadata is searched", async () => {
+  const seen = observation("45.83.64.1", Date.now() - 60_000, { metadata: { tls_sni: "WWW.example.net" } });
+  const { world, key } = await openEarlier(server.connection, [seen]);
+  await migrateStore(world.connection, MIGRATIONS);
+  await world.refresh();
+  const { body } = await world.get("/v3/gnql/ips?query=sni:www.example.*", { key });
+  expect(body).toMatchObject({ ips: ["45.83.64.1"] });
 }, 60_000);
 
 test("a backup of the version before is restored, with its retention, and answers the same", async () => {

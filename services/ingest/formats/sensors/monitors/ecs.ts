@@ -63,7 +63,7 @@ function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
               referer: textAt(record, "http.request.referrer"),
               body: textAt(record, "http.request.body.content"),
             },
-      tls: { ja3: textAt(record, "tls.client.ja3") },
+      tls: { ja3: textAt(record, "tls.client.ja3"), sni: textAt(record, "tls.client.server_name") },
       asn: textAt(record, "source.as.number"),
       organization: textAt(record, "source.as.organization.name"),
       country: textAt(record, "source.geo.country_iso_code"),

@@ -103,7 +103,7 @@ test.each<[what: string, record: Members]>([
 test.each<[record: Members, expected: Members]>([
   [
     event("quic", { proto: "UDP", quic: { sni: "a.example", ja3: { hash: "ab" }, ja4: "q13d" } }),
-    { application: "quic", tls: { ja3: "ab", ja4: "q13d" }, metadata: { tls_sni: "a.example" } },
+    { application: "quic", tls: { ja3: "ab", ja4: "q13d", sni: "a.example" } },
   ],
   [
     event("ftp", { ftp: { command: "USER", command_data: "u" } }),

@@ -75,7 +75,6 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       metadata: {
         icmp_type: record.icmp_type,
         icmp_code: record.icmp_code,
-        tls_sni: handshake && textAt(handshake, "sni"),
         ...(flow !== flowId && { flow_id: flowId }),
         ...said?.metadata,
       },

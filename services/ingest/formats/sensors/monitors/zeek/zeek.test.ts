@@ -128,11 +128,7 @@ test.each<[log: string, members: Members, expected: Members]>([
     { helo: "h", user_agent: "mailer" },
     { application: "smtp", metadata: { smtp_helo: "h", smtp_agent: "mailer" } },
   ],
-  [
-    "ssl",
-    { version: "DTLSv12", server_name: "x" },
-    { transport: "udp", application: "tls", metadata: { tls_sni: "x" } },
-  ],
+  ["ssl", { version: "DTLSv12", server_name: "x" }, { transport: "udp", application: "tls", tls: { sni: "x" } }],
   ["mqtt_connect", { client_id: "c" }, { application: "mqtt", metadata: { mqtt_client: "c" } }],
   ["conn", { proto: "tcp", service: "ssl,-http" }, { application: "tls" }],
   ["s7comm_upload_download", {}, { application: "s7comm" }],

@@ -69,11 +69,10 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
       loginAttempts: said.loginAttempts,
       commands: said.commands ?? [],
       http: log === "http" ? httpOf(record) : said.http,
-      tls: { ja3: textAt(record, "ja3"), ja4: textAt(record, "ja4") },
+      tls: { ja3: textAt(record, "ja3"), ja4: textAt(record, "ja4"), sni: textAt(record, "server_name") },
       ssh: { hassh: textAt(record, "hassh"), banner: banner?.startsWith("SSH-") ? banner : undefined },
       metadata: {
         ...(isIcmp && { icmp_type: record["id.orig_p"], icmp_code: record["id.resp_p"] }),
-        tls_sni: textAt(record, "server_name"),
         zeek_log: log,
         ...said.metadata,
       },
