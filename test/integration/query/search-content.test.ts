@@ -98,7 +98,7 @@ test.each<[query: string, expected: ReadonlySet<string>]>([
   expect(new Set((await read(listSchema, "/ips", { query })).ips)).toEqual(expected);
 });
 
-test("the statistics of a search list what its addresses typed, fetched and left, most addresses first", async () => {
+test("the statistics of a search list what its addresses typed, fetched and left", async () => {
   const query = "command:cat*";
   const matching = having("command", (text) => text.startsWith("cat"));
   const lists = { usernames: "username", passwords: "password", credentials: "credential", commands: "command" };

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { type SearchedField, valuePath } from "../../search/value-search.tsx";
 import { plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
@@ -79,5 +80,14 @@ export function Code({ text }: { readonly text: string }) {
     <code>
       <Hostile text={text} />
     </code>
+  );
+}
+
+/** A text with the search for all addresses that have it. */
+export function LinkedCode({ field, text }: { readonly field: SearchedField; readonly text: string }) {
+  return (
+    <a href={valuePath(field, text)}>
+      <Code text={text} />
+    </a>
   );
 }

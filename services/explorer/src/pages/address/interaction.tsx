@@ -2,8 +2,9 @@ import type { Interaction as Sent } from "../../api/operations.ts";
 import { interactionOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
+import { type SearchedField, valuePath } from "../../search/value-search.tsx";
 import { formatCount, plural } from "../../text/format.ts";
-import { Code, Facts, type Item, items } from "./facts.tsx";
+import { Facts, type Item, items, LinkedCode } from "./facts.tsx";
 
 /** What an address sent to sensors that let it log in, where they reported any; one lookup. */
 export function Interaction({ ip }: { readonly ip: string }) {
@@ -26,11 +27,7 @@ function factsOf(sent: Sent) {
       listed(
         credentials.map(({ username, password, observations }) => ({
           key: JSON.stringify([username, password]),
-          shown: (
-            <>
-              <Tried text={username} whenEmpty="no name" /> and <Tried text={password} whenEmpty="no password" />
-            </>
-          ),
+          shown: <Tried username={username} password={password} />,
           observations,
         })),
         sent.total_credentials,
@@ -39,37 +36,47 @@ function factsOf(sent: Sent) {
     [
       "Commands",
       listed(
-        commands.map(({ command, observations }) => toCounted(command, observations)),
+        commands.map(({ command, observations }) => toCounted("command", command, observations)),
         sent.total_commands,
       ),
     ],
     [
       "Downloads",
       listed(
-        urls.map(({ url, observations }) => toCounted(url, observations)),
+        urls.map(({ url, observations }) => toCounted("url", url, observations)),
         sent.total_urls,
       ),
     ],
     [
       "Files left (SHA-256)",
       listed(
-        payloads.map(({ sha256, observations }) => toCounted(sha256, observations)),
+        payloads.map(({ sha256, observations }) => toCounted("sha256", sha256, observations)),
         sent.total_payloads,
       ),
     ],
   ] as const;
 }
 
-const toCounted = (text: string, observations: number): Counted => ({
+const toCounted = (field: SearchedField, text: string, observations: number): Counted => ({
   key: text,
-  shown: <Code text={text} />,
+  shown: <LinkedCode field={field} text={text} />,
   observations,
 });
 
-type TriedProps = { readonly text: string; readonly whenEmpty: string };
-
-export function Tried({ text, whenEmpty }: TriedProps) {
-  return text === "" ? <span class="faint">{whenEmpty}</span> : <Code text={text} />;
+/** A login, with the searches for all addresses that tried its name, its password, or both together. */
+export function Tried({ username, password }: { readonly username: string; readonly password: string }) {
+  return (
+    <>
+      {username === "" ? <span class="faint">no name</span> : <LinkedCode field="username" text={username} />} and{" "}
+      {password === "" ? <span class="faint">no password</span> : <LinkedCode field="password" text={password} />}
+      {username === "" || password === "" ? null : (
+        <>
+          {" "}
+          (<a href={valuePath("credential", `${username}/${password}`)}>both</a>)
+        </>
+      )}
+    </>
+  );
 }
 
 /** The entries, the most frequent first. That many of them were seen once is said once, not with each. */

@@ -5,11 +5,11 @@ import { observationsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { tagPath } from "../../routing/paths.ts";
-import { portPath, type SearchedField, ValueLink, valuePath } from "../../search/value-search.tsx";
+import { portPath, ValueLink } from "../../search/value-search.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
-import { Code } from "./facts.tsx";
+import { Code, LinkedCode } from "./facts.tsx";
 import { Tried } from "./interaction.tsx";
 
 /** What an address did, step by step: each page takes a lookup, so none is loaded before it is asked for. */
@@ -132,30 +132,35 @@ function Row({ observation }: { readonly observation: AddressObservation }) {
 /** What an observation says of the address, in the order of a visit. */
 function stepsOf(one: AddressObservation): ComponentChildren[] {
   const { http, ssh, tls, credentials = [], login_attempts: attempts = 0 } = one;
-  const fingerprints = [["ja4", tls?.ja4] as const, ["ja3", tls?.ja3] as const, ["hassh", ssh?.hassh] as const];
+  const hellos = [
+    ["sni", tls?.sni],
+    ["ja4", tls?.ja4],
+    ["ja3", tls?.ja3],
+    ["hassh", ssh?.hassh],
+  ] as const;
   return [
     ...(ssh?.banner === undefined ? [] : [<Code text={ssh.banner} />]),
-    ...fingerprints.flatMap(([field, text]) => (text === undefined ? [] : [<LinkedCode field={field} text={text} />])),
+    ...hellos.flatMap(([field, text]) => (text === undefined ? [] : [<LinkedCode field={field} text={text} />])),
     ...(http === undefined ? [] : [<Request http={http} />]),
     ...(credentials.length === 0 && attempts > 0 ? [plural(attempts, "login attempt")] : []),
     ...credentials.map(({ username, password }) => (
       <>
-        tried <Tried text={username} whenEmpty="no name" /> and <Tried text={password} whenEmpty="no password" />
+        tried <Tried username={username} password={password} />
       </>
     )),
     ...(one.commands ?? []).map((command) => (
       <>
-        typed <Code text={command} />
+        typed <LinkedCode field="command" text={command} />
       </>
     )),
     ...(one.urls ?? []).map((url) => (
       <>
-        downloaded <Code text={url} />
+        downloaded <LinkedCode field="url" text={url} />
       </>
     )),
     ...(one.payload_sha256 ?? []).map((digest) => (
       <>
-        left <Code text={digest} />
+        left <LinkedCode field="sha256" text={digest} />
       </>
     )),
     ...(one.labels ?? []).map((label) => <Hostile text={label} />),
@@ -182,13 +187,5 @@ function Request({ http }: { readonly http: NonNullable<AddressObservation["http
         </>
       )}
     </>
-  );
-}
-
-function LinkedCode({ field, text }: { readonly field: SearchedField; readonly text: string }) {
-  return (
-    <a href={valuePath(field, text)}>
-      <Code text={text} />
-    </a>
   );
 }
