@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { patternMatcher } from "./pattern.ts";
 import type { Pattern } from "./query.ts";
+import { patternMatcher } from "./text-match.ts";
 
 const part = fc.oneof(
   fc.constantFrom("a", "b", "ab"),
