@@ -131,6 +131,19 @@ test("the replicas of a shard have the same rows of every table, and all servers
   expect(exitCode).toBeUndefined();
 });
 
+test("a rollup that a migration fills is filled once in each shard, and all replicas have its rows", async () => {
+  const before = await contentOf(world.client, "address_facets");
+  for (const replicas of await world.client.servers()) {
+    await replicas[0]?.command({ query: "TRUNCATE TABLE address_facets" });
+    for (const server of replicas) await server.command({ query: "DELETE FROM schema_migrations WHERE version >= 22" });
+  }
+  const fills: unknown[] = [];
+  await migrateStore(world.connection, MIGRATIONS, { onFill: (...fill) => fills.push(fill) });
+  expect(fills).toEqual(Array.from({ length: SHARDS }, () => ["address_facets", 1, 1]));
+  expect(await contentOf(world.client, "address_facets")).toEqual(before);
+  await expectSameOnReplicas(world.client);
+});
+
 test("a change of rows ends when every replica has made it, also one that the server does not wait for", async () => {
   const [shard] = await world.client.servers();
   const [first, second] = shard ?? [];

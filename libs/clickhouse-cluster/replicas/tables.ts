@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { formatTable, identifier, literal, type TablePlace } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
@@ -78,6 +78,8 @@ function engineAt(engine: string, path: string, replica: string, args: string | 
 }
 
 const [TABLE_WAS_NOT_DROPPED, REPLICA_ALREADY_EXISTS] = ["305", "253"];
+/** Keeper has other columns, or another TTL. */
+const [INCOMPATIBLE_COLUMNS, METADATA_MISMATCH] = ["122", "342"];
 /** Keeper ends the session of a server that was lost after 30 seconds, unless configured otherwise. */
 const SESSION_MS = 60_000;
 const ATTEMPT_MS = 1_000;
@@ -85,7 +87,7 @@ const hasCode = (error: unknown, code: string) => error instanceof ClickHouseErr
 
 /**
  * Makes a replicated table. Keeper may still know a server of this name that was lost with its disk: as this one has no
- * such table, the name is free.
+ * such table, the name is free. A table that migrations have changed on the others since is made as they have it.
  * @param others the other servers of the shard.
  */
 export async function createReplica(
@@ -96,12 +98,19 @@ export async function createReplica(
   const table = CREATED.exec(sql)?.[1];
   const [other] = others;
   const until = Date.now() + SESSION_MS;
-  for (;;) {
+  for (let query = sql; ; ) {
     try {
-      await server.command({ query: sql });
+      await server.command({ query });
       return;
     } catch (error) {
-      if (!hasCode(error, REPLICA_ALREADY_EXISTS) || table === undefined || other === undefined) throw error;
+      if (table === undefined || other === undefined) throw error;
+      const isChanged = hasCode(error, INCOMPATIBLE_COLUMNS) || hasCode(error, METADATA_MISMATCH);
+      if (isChanged && query === sql) {
+        const { definition } = await runForOne(other, tableDefinition, { database, table });
+        query = definition.replace(REPLICA_OF_ENGINE, (_, engine) => `${engine}, ${literal(replica)}`);
+        continue;
+      }
+      if (!hasCode(error, REPLICA_ALREADY_EXISTS)) throw error;
     }
     try {
       await other.command({
@@ -114,6 +123,16 @@ export async function createReplica(
     }
   }
 }
+
+const REPLICA_OF_ENGINE = /(ENGINE = Replicated\w+\('[^']*'), '[^']*'/;
+
+const tableDefinition = defineQuery({
+  name: "replica-definition",
+  sql: `SELECT create_table_query AS definition FROM system.tables
+    WHERE database = {database:String} AND name = {table:String}`,
+  params: z.object({ database: z.string(), table: z.string() }),
+  row: z.object({ definition: z.string() }),
+});
 
 const tableEngine = defineQuery({
   name: "table-engine",

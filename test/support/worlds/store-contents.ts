@@ -8,6 +8,7 @@ import { z } from "zod";
 const ROWS: Readonly<Record<string, string>> = {
   tag_activity_hourly: `SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses)
     FROM ${TAG_ACTIVITY_HOURLY} GROUP BY tag_id, dataset, workspace_id, hour`,
+  removed_addresses: "SELECT * FROM removed_addresses",
 };
 
 const rowsIn = (table: string) =>
