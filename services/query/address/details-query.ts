@@ -24,52 +24,51 @@ const fingerprints = (column: string) =>
 const latestIf = (value: string, isKnown: string) => `argMaxIf(${value}, (observed_at, observation_id), ${isKnown})`;
 const latest = (column: string, empty: string) => latestIf(column, `${column} != ${empty}`);
 
-/** SQL: what is known of an address, from some of its observations. */
-export const DETAIL_COLUMNS = `
-      toString(source_ip) AS ip,
-      toUnixTimestamp64Milli(min(observed_at)) AS first_seen,
-      uniqExact(sensor_id) AS sensors,
-      count() AS hits,
-      arraySlice(arraySort(groupUniqArrayIf((assumeNotNull(destination_port), transport), destination_port IS NOT NULL)), 1, ${MAX_VALUES}) AS ports,
-      ${distinct("http_method")} AS methods,
-      ${distinct("http_path")} AS paths,
-      ${distinct("http_user_agent")} AS user_agents,
-      ${distinctMembers("http_headers")} AS headers,
-      ${distinctMembers("http_cookies")} AS cookies,
-      ${fingerprints("tls_ja3")} AS ja3,
-      ${distinct("tls_ja4")} AS ja4,
-      ${fingerprints("ssh_hassh")} AS hassh,
-      ${latest("asn", "0")} AS asn,
-      ${latest("organization", "''")} AS organization,
-      ${latest("country", "''")} AS country,
-      ${latest("region", "''")} AS region,
-      ${latest("city", "''")} AS city,
-      ${latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)")} AS coordinates,
-      ${latestIf("(rdns, rdns_validated)", "rdns != ''")} AS named`;
+/** The SQL of a column beside its schema. */
+const SQL = z.registry<{ readonly sql: string }>();
+function column<Schema extends z.ZodType>(sql: string, schema: Schema): Schema {
+  SQL.add(schema, { sql });
+  return schema;
+}
+const texts = (sql: string) => column(sql, z.array(z.string()));
+/** Each with its destination port, which is 0 where the sensor reported none. */
+const withPorts = (sql: string) => column(sql, z.array(z.tuple([z.string(), z.int()])));
+const text = (name: string) => column(latest(name, "''"), z.string());
+
+/** What is known of an address, from some of its observations. */
 export const detailsRow = z.object({
-  ip: z.string(),
-  first_seen: z.int(),
-  sensors: z.int(),
-  hits: z.int(),
-  ports: z.array(z.tuple([z.int(), z.string()])),
-  methods: z.array(z.string()),
-  paths: z.array(z.string()),
-  user_agents: z.array(z.string()),
-  headers: z.array(z.string()),
-  cookies: z.array(z.string()),
-  ja3: z.array(z.tuple([z.string(), z.int()])),
-  ja4: z.array(z.string()),
-  hassh: z.array(z.tuple([z.string(), z.int()])),
-  asn: z.int(),
-  organization: z.string(),
-  country: z.string(),
-  region: z.string(),
-  city: z.string(),
+  ip: column("toString(source_ip)", z.string()),
+  first_seen: column("toUnixTimestamp64Milli(min(observed_at))", z.int()),
+  sensors: column("uniqExact(sensor_id)", z.int()),
+  hits: column("count()", z.int()),
+  ports: column(
+    `arraySlice(arraySort(groupUniqArrayIf((assumeNotNull(destination_port), transport), destination_port IS NOT NULL)), 1, ${MAX_VALUES})`,
+    z.array(z.tuple([z.int(), z.string()])),
+  ),
+  methods: texts(distinct("http_method")),
+  paths: texts(distinct("http_path")),
+  user_agents: texts(distinct("http_user_agent")),
+  headers: texts(distinctMembers("http_headers")),
+  cookies: texts(distinctMembers("http_cookies")),
+  ja3: withPorts(fingerprints("tls_ja3")),
+  ja4: texts(distinct("tls_ja4")),
+  hassh: withPorts(fingerprints("ssh_hassh")),
+  asn: column(latest("asn", "0"), z.int()),
+  organization: text("organization"),
+  country: text("country"),
+  region: text("region"),
+  city: text("city"),
   /** Degrees north and east; both 0 where no observation has them. */
-  coordinates: z.tuple([z.number(), z.number()]),
+  coordinates: column(
+    latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)"),
+    z.tuple([z.number(), z.number()]),
+  ),
   /** The reverse DNS name, and whether it leads back to the address. */
-  named: z.tuple([z.string(), z.boolean()]),
+  named: column(latestIf("(rdns, rdns_validated)", "rdns != ''"), z.tuple([z.string(), z.boolean()])),
 });
+export const DETAIL_COLUMNS = Object.entries(detailsRow.shape)
+  .map(([name, schema]) => `${SQL.get(schema)?.sql} AS ${name}`)
+  .join(", ");
 
 /**
  * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation

@@ -63,18 +63,19 @@ const toCounted = (field: SearchedField, text: string, observations: number): Co
   observations,
 });
 
-/** A login, with the searches for all addresses that tried its name, its password, or both together. */
+/** A login, with the searches for all addresses that tried its name, its password, or both. */
 export function Tried({ username, password }: { readonly username: string; readonly password: string }) {
   return (
     <>
-      {username === "" ? <span class="faint">no name</span> : <LinkedCode field="username" text={username} />} and{" "}
+      {username === "" ? <span class="faint">no name</span> : <LinkedCode field="username" text={username} />}{" "}
+      {username === "" || password === "" ? (
+        "and"
+      ) : (
+        <a href={valuePath("credential", `${username}/${password}`)} title="Who tried both">
+          and
+        </a>
+      )}{" "}
       {password === "" ? <span class="faint">no password</span> : <LinkedCode field="password" text={password} />}
-      {username === "" || password === "" ? null : (
-        <>
-          {" "}
-          (<a href={valuePath("credential", `${username}/${password}`)}>both</a>)
-        </>
-      )}
     </>
   );
 }
