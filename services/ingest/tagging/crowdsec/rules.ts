@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CrowdsecError } from "./error.ts";
+import { ConversionError } from "../imported/imported-rule.ts";
 import { type Comparison, MATCH_TYPES, type MatchType } from "./value.ts";
 import { type Clause, convertZone } from "./zones.ts";
 
@@ -29,15 +29,15 @@ export type Node =
 const FOLDS_CASE = "lowercase";
 const HARMLESS = new Set([FOLDS_CASE, "urldecode"]);
 
-/** @throws CrowdsecError */
+/** @throws ConversionError */
 export function convertNode(value: unknown): Node {
   const parsed = nodeSchema.safeParse(value);
-  if (!parsed.success) throw new CrowdsecError(parsed.error.issues.map(({ message }) => message).join("; "));
+  if (!parsed.success) throw new ConversionError(parsed.error.issues.map(({ message }) => message).join("; "));
   const { and, or, zones, variables, transform, match } = parsed.data;
   if (and !== undefined) return { kind: "and", parts: and.map(convertNode) };
   if (or !== undefined) return { kind: "or", parts: or.map(convertNode) };
   if (zones === undefined || zones.length === 0 || match === undefined) {
-    throw new CrowdsecError("a rule has neither and, or, nor zones with a match");
+    throw new ConversionError("a rule has neither and, or, nor zones with a match");
   }
   const comparison = convertMatch(match, transform ?? []);
   const names = variables === null || variables === undefined || variables.length === 0 ? [undefined] : variables;
@@ -52,12 +52,12 @@ function convertMatch(
   transform: readonly string[],
 ): Comparison {
   const odd = transform.find((name) => !HARMLESS.has(name));
-  if (odd !== undefined) throw new CrowdsecError(`the transformation ${odd} has no counterpart`);
-  if (not === true) throw new CrowdsecError("match.not has no counterpart");
-  if (!isMatchType(type)) throw new CrowdsecError(`the match ${type} has no counterpart`);
+  if (odd !== undefined) throw new ConversionError(`the transformation ${odd} has no counterpart`);
+  if (not === true) throw new ConversionError("match.not has no counterpart");
+  if (!isMatchType(type)) throw new ConversionError(`the match ${type} has no counterpart`);
   const text = String(value ?? "");
-  if (text === "") throw new CrowdsecError("a match has an empty value");
-  if (/%[0-9a-f]{2}/i.test(text)) throw new CrowdsecError(`the value ${text} is URL-encoded, and ours are decoded`);
+  if (text === "") throw new ConversionError("a match has an empty value");
+  if (/%[0-9a-f]{2}/i.test(text)) throw new ConversionError(`the value ${text} is URL-encoded, and ours are decoded`);
   return { type, value: text, isCased: !transform.includes(FOLDS_CASE) };
 }
 

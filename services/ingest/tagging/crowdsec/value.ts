@@ -1,4 +1,4 @@
-import { CrowdsecError } from "./error.ts";
+import { ConversionError } from "../imported/imported-rule.ts";
 import { sampleOf } from "./sample.ts";
 
 export const MATCH_TYPES = ["equals", "contains", "startsWith", "endsWith", "regex"] as const;
@@ -17,7 +17,7 @@ export type Frame = {
   readonly end: string;
 };
 
-/** A text that the comparison holds of. @throws CrowdsecError */
+/** A text that the comparison holds of. @throws ConversionError */
 export function exampleValue({ type, value }: Comparison): string {
   switch (type) {
     case "equals":
@@ -30,7 +30,7 @@ export function exampleValue({ type, value }: Comparison): string {
       return `x${value}`;
     case "regex": {
       const sample = sampleOf(value);
-      if (sample === undefined) throw new CrowdsecError(`no example can be made of the regular expression ${value}`);
+      if (sample === undefined) throw new ConversionError(`no example can be made of the regular expression ${value}`);
       return sample;
     }
   }
@@ -74,7 +74,7 @@ function framePattern({ before, after, end }: Frame, pattern: string): string {
   const inner = pattern.slice(isStart ? 1 : 0, isEnd ? -1 : undefined);
   const anchors = /(?:^|[^\\[])[\^$]/.test(inner.replaceAll(/\[(?:\\.|[^\]\\])*\]/g, "[]"));
   if (anchors || ((isStart || isEnd) && hasAlternatives(inner))) {
-    throw new CrowdsecError(`the regular expression ${pattern} anchors a part of itself only`);
+    throw new ConversionError(`the regular expression ${pattern} anchors a part of itself only`);
   }
   return `${before}${isStart ? "" : `[^${end}]*`}(?:${within(inner, end)})${isEnd ? after : ""}`;
 }

@@ -1,4 +1,4 @@
-import { CrowdsecError } from "./error.ts";
+import { ConversionError } from "../imported/imported-rule.ts";
 import { type Comparison, exampleValue, type Frame, framedRegex, wholeClause } from "./value.ts";
 
 /** A comparison in our form: one field with its values, and a request for which it holds. */
@@ -42,7 +42,7 @@ const multipart = (variable: string): Frame => ({
 });
 const FILE_NAME: Frame = { before: '(?i:filename=")', after: '"', end: '"' };
 
-/** @returns our form of a zone with or without a variable. @throws CrowdsecError */
+/** @returns our form of a zone with or without a variable. @throws ConversionError */
 export function convertZone(zone: string, variable: string | undefined, comparison: Comparison): Clause {
   const value = exampleValue(comparison);
   const whole = (field: string, example: Example): Clause => {
@@ -82,7 +82,7 @@ export function convertZone(zone: string, variable: string | undefined, comparis
         line: `Cookie: ${plainName(variable)}=${value}`,
       });
     default:
-      throw new CrowdsecError(`an observation has no ${zone}`);
+      throw new ConversionError(`an observation has no ${zone}`);
   }
 }
 
@@ -108,7 +108,7 @@ function bodyArgument(variable: string | undefined, value: string, framed: Frame
 /** A path into JSON becomes a search for its last name, wherever it stands. */
 function lastOf(variable: string): string {
   const last = variable.split(".").at(-1) ?? "";
-  if (last === "" || /^\d+$/.test(last)) throw new CrowdsecError(`${variable}: the path does not end with a name`);
+  if (last === "" || /^\d+$/.test(last)) throw new ConversionError(`${variable}: the path does not end with a name`);
   return last;
 }
 
@@ -151,6 +151,6 @@ function plainName(variable: string | undefined): string | undefined {
 }
 
 function required(zone: string, variable: string | undefined): string {
-  if (variable === undefined) throw new CrowdsecError(`${zone} without a name is not supported`);
+  if (variable === undefined) throw new ConversionError(`${zone} without a name is not supported`);
   return variable;
 }

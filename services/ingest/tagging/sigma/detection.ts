@@ -1,11 +1,7 @@
 import { z } from "zod";
+import { ConversionError } from "../imported/imported-rule.ts";
 import { usedSelections } from "../rule-files/parse-condition.ts";
 import type { SigmaField } from "./fields.ts";
-
-/** Why a rule cannot be said in ours. */
-export class SigmaError extends Error {
-  override name = "SigmaError";
-}
 
 type Fields = Readonly<Record<string, SigmaField>>;
 
@@ -16,12 +12,12 @@ const KEPT = [...PARTS, "all", "re", "cidr", "exists", "cased", "lt", "lte", "gt
 /** Fields of ours that are URL-decoded before they are compared, which Sigma's are not. */
 const DECODED = ["path", "query", "uri", "host", "user_agent", "referer"];
 
-/** @returns a `match` of ours. @throws SigmaError */
+/** @returns a `match` of ours. @throws ConversionError */
 export function convertDetection(detection: Readonly<Record<string, unknown>>, fields: Fields): unknown {
   const { condition, timeframe, ...selections } = detection;
-  if (typeof condition !== "string") throw new SigmaError("condition: takes one text");
+  if (typeof condition !== "string") throw new ConversionError("condition: takes one text");
   if (timeframe !== undefined || condition.includes("|")) {
-    throw new SigmaError("condition: a rule looks at one observation, and cannot count several");
+    throw new ConversionError("condition: a rule looks at one observation, and cannot count several");
   }
   // Sigma allows selections that the condition leaves out; ours reports them as mistakes.
   const used = usedSelections(condition, Object.keys(selections));
@@ -38,11 +34,11 @@ function convertSelection(name: string, selection: unknown, fields: Fields): unk
 
 function convertFields(name: string, value: unknown, fields: Fields): Record<string, unknown> {
   const map = mapSchema.safeParse(value);
-  if (!map.success) throw new SigmaError(`${name}: keywords search a whole log line, and an observation is none`);
+  if (!map.success) throw new ConversionError(`${name}: keywords search a whole log line, and an observation is none`);
   const entries = Object.entries(map.data).map(([key, one]) => convertField(key, one, fields));
   const keys = entries.map(([key]) => key);
   const double = keys.find((key, index) => keys.indexOf(key) !== index);
-  if (double !== undefined) throw new SigmaError(`${name}: two of its fields are ${double} in ours`);
+  if (double !== undefined) throw new ConversionError(`${name}: two of its fields are ${double} in ours`);
   return Object.fromEntries(entries);
 }
 
@@ -50,19 +46,19 @@ function convertField(key: string, value: unknown, fields: Fields): readonly [st
   const [name = "", ...modifiers] = key.split("|");
   const target = fields[name];
   if (target === undefined) {
-    throw new SigmaError(`${key}: an observation has no ${name}; fields are ${Object.keys(fields).join(", ")}`);
+    throw new ConversionError(`${key}: an observation has no ${name}; fields are ${Object.keys(fields).join(", ")}`);
   }
   const unknown = modifiers.find(
     (modifier) => !KEPT.includes(modifier) && !(modifier === "i" && modifiers.includes("re")),
   );
-  if (unknown !== undefined) throw new SigmaError(`${key}: the modifier ${unknown} is not known`);
+  if (unknown !== undefined) throw new ConversionError(`${key}: the modifier ${unknown} is not known`);
   if (value === null) return [`${target.field}|exists`, false];
   if (modifiers.includes("exists")) return [`${target.field}|exists`, value];
   const values = z.array(scalarSchema).safeParse(Array.isArray(value) ? value : [value]);
-  if (!values.success) throw new SigmaError(`${key}: takes texts and numbers`);
+  if (!values.success) throw new ConversionError(`${key}: takes texts and numbers`);
   const isWhole = !modifiers.some((modifier) => modifier === "contains" || modifier === "endswith");
   if (target.isPartOnly && isWhole && !values.data.every((one) => /^\*/.test(String(one)))) {
-    throw new SigmaError(`${key}: only a part of it can be compared, with contains or endswith`);
+    throw new ConversionError(`${key}: only a part of it can be compared, with contains or endswith`);
   }
   return convertValues(target.field, modifiers, values.data);
 }
