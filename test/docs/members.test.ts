@@ -23,7 +23,7 @@ const rows = TABLES.flatMap(([prefix, table]) =>
       "",
       `\`${prefix.replace("_", ".")}${name}\``,
       code(member.rules ?? []),
-      code(member.maps ?? []),
+      code(member.maps ?? member.rules ?? []),
       searchOf(member),
       member.doc ?? "",
       "",

@@ -40,7 +40,7 @@ export type Member = {
   readonly rules?: readonly string[];
   /** Rules compare it URL-decoded. */
   readonly isDecoded?: boolean;
-  /** Its names in field maps. */
+  /** Its names in field maps: those in rules, if left out. */
   readonly maps?: readonly string[];
   /** The fields of the search language that it has. */
   readonly search?: readonly {
@@ -50,8 +50,8 @@ export type Member = {
     readonly names: string;
     /** The field of `address_facets` with its values, where that is not of this member alone. */
     readonly facet?: string;
-    /** Its list in the statistics of what addresses did, and what a value is for people. */
-    readonly list?: { readonly name: string; readonly heading: string };
+    /** The name of its list in the statistics of what addresses did, and what a value is for people. */
+    readonly list?: readonly [name: string, heading: string];
   }[];
 };
 

@@ -4,68 +4,56 @@ import type { Members, MembersOf, MemberType, NamesOf } from "./member.ts";
 export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
+const text = <Max extends number>(maxLength: Max) => ({ type: "text", maxLength }) as const;
+const texts = <Max extends number>(maxLength: Max, maxItems: number) =>
+  ({ type: "texts", maxLength, maxItems }) as const;
+const IDENTIFIER = { type: "identifier", maxLength: 128 } as const;
+
+/** A field of the search language: how it compares, and all that it may be called, the hosted service's name first. */
+const searched =
+  <Kind extends "words" | "value" | "number">(kind: Kind) =>
+  <Field extends string>(field: Field, names: string) =>
+    ({ kind, field, names }) as const;
+const [words, value, number] = [searched("words"), searched("value"), searched("number")];
+
 /** Members of a request. */
 export const HTTP = {
-  method: {
-    type: "text",
-    maxLength: 32,
-    rules: ["method"],
-    maps: ["http_method"],
-    search: [{ field: "method", kind: "value", names: "raw_data.http.method" }],
-  },
+  method: { ...text(32), rules: ["method"], maps: ["http_method"], search: [value("method", "raw_data.http.method")] },
   host: {
-    type: "text",
-    maxLength: 255,
+    ...text(255),
     rules: ["host"],
     isDecoded: true,
     maps: ["http_host"],
-    search: [{ field: "host", kind: "value", names: "raw_data.http.host" }],
+    search: [value("host", "raw_data.http.host")],
   },
   path: {
-    type: "text",
-    maxLength: 2_048,
+    ...text(2_048),
     rules: ["path"],
     isDecoded: true,
     maps: ["http_target"],
-    search: [
-      {
-        field: "path",
-        kind: "value",
-        names: "raw_data.http.path path raw_data.web.paths",
-        list: { name: "paths", heading: "Path" },
-      },
-    ],
+    search: [{ ...value("path", "raw_data.http.path path raw_data.web.paths"), list: ["paths", "Path"] }],
   },
   query: {
-    type: "text",
-    maxLength: 4_096,
+    ...text(4_096),
     doc: "What stands after the ? of the request's target.",
     rules: ["query"],
+    maps: [],
     isDecoded: true,
   },
   user_agent: {
-    type: "text",
-    maxLength: 1_024,
+    ...text(1_024),
     rules: ["user_agent"],
     isDecoded: true,
     maps: ["http_user_agent"],
     search: [
       {
-        field: "user_agent",
-        kind: "words",
-        names: "raw_data.http.useragent useragent raw_data.web.useragents",
-        list: { name: "useragents", heading: "Agent" },
+        ...words("user_agent", "raw_data.http.useragent useragent raw_data.web.useragents"),
+        list: ["useragents", "Agent"],
       },
     ],
   },
-  referer: { type: "text", maxLength: 2_048, rules: ["referer"], isDecoded: true, maps: ["http_referer"] },
-  headers: {
-    type: "texts",
-    maxLength: 128,
-    maxItems: 64,
-    doc: "The names of the request's header fields.",
-    rules: ["header"],
-  },
+  referer: { ...text(2_048), rules: ["referer"], isDecoded: true, maps: ["http_referer"] },
+  headers: { ...texts(128, 64), doc: "The names of the request's header fields.", rules: ["header"], maps: [] },
   header_lines: {
     type: "lines",
     maxLength: 2_048,
@@ -74,9 +62,10 @@ export const HTTP = {
       "Header fields with their values, like `X-Api-Version: 1`, without Host, User-Agent and Referer; at most " +
       "4096 characters together. Rules match them.",
     rules: ["header_line"],
+    maps: [],
     isDecoded: true,
   },
-  cookies: { type: "texts", maxLength: 128, maxItems: 64, doc: "The names of its cookies.", rules: ["cookie"] },
+  cookies: { ...texts(128, 64), doc: "The names of its cookies.", rules: ["cookie"], maps: [] },
   body: {
     type: "body",
     maxLength: 4_096,
@@ -98,73 +87,47 @@ export const STORED_HTTP = {
 /** Members of a TLS handshake. */
 export const TLS = {
   ja3: {
-    type: "text",
-    maxLength: 64,
+    ...text(64),
     rules: ["ja3"],
-    maps: ["ja3"],
-    search: [
-      { field: "ja3", kind: "value", names: "raw_data.ja3.fingerprint ja3", list: { name: "ja3", heading: "JA3" } },
-    ],
+    search: [{ ...value("ja3", "raw_data.ja3.fingerprint ja3"), list: ["ja3", "JA3"] }],
   },
-  ja4: {
-    type: "text",
-    maxLength: 64,
-    rules: ["ja4"],
-    maps: ["ja4"],
-    search: [{ field: "ja4", kind: "value", names: "raw_data.tls.ja4 ja4", list: { name: "ja4", heading: "JA4" } }],
-  },
+  ja4: { ...text(64), rules: ["ja4"], search: [{ ...value("ja4", "raw_data.tls.ja4 ja4"), list: ["ja4", "JA4"] }] },
   sni: {
-    type: "text",
-    maxLength: 255,
+    ...text(255),
     doc: "The server's name that it asked for.",
     rules: ["sni"],
-    maps: ["sni"],
-    search: [
-      { field: "sni", kind: "value", names: "raw_data.tls.sni sni", list: { name: "sni", heading: "TLS server name" } },
-    ],
+    search: [{ ...value("sni", "raw_data.tls.sni sni"), list: ["sni", "TLS server name"] }],
   },
 } as const satisfies Members;
 
 /** Members of an SSH handshake. */
 export const SSH = {
   hassh: {
-    type: "text",
-    maxLength: 64,
+    ...text(64),
     rules: ["hassh"],
-    maps: ["hassh"],
-    search: [
-      {
-        field: "hassh",
-        kind: "value",
-        names: "raw_data.hassh.fingerprint hassh",
-        list: { name: "hassh", heading: "HASSH" },
-      },
-    ],
+    search: [{ ...value("hassh", "raw_data.hassh.fingerprint hassh"), list: ["hassh", "HASSH"] }],
   },
-  banner: { type: "text", maxLength: 512, rules: ["ssh_banner"], maps: ["ssh_banner"] },
+  banner: { ...text(512), rules: ["ssh_banner"] },
 } as const satisfies Members;
 
 /** Members about one visit: when, to which sensor, and what the source did. */
 export const VISIT = {
   observed_at: { type: "time", doc: "When the sensor saw it; kept to the millisecond.", maps: ["observed_at"] },
   sensor_id: {
-    type: "identifier",
-    maxLength: 128,
+    ...IDENTIFIER,
     doc: "The sensor that saw it. Required, unless the sensor key is for one sensor: the default is then that one.",
     rules: ["sensor"],
     maps: ["sensor_id"],
-    search: [{ field: "sensor", kind: "value", names: "sensor" }],
+    search: [value("sensor", "sensor")],
   },
   source_ip: {
     type: "source",
     maxLength: 64,
     doc: "The observed source: a routable IPv4 address in dotted decimal.",
     rules: ["source_ip"],
-    maps: ["source_ip"],
   },
   observation_id: {
-    type: "identifier",
-    maxLength: 128,
+    ...IDENTIFIER,
     doc:
       "The sensor's own id for this observation: the same id sent twice is one observation. Never send it again with " +
       "another time, address or content.",
@@ -178,15 +141,13 @@ export const VISIT = {
   transport: {
     type: "ip_protocol",
     rules: ["transport"],
-    maps: ["transport"],
-    search: [{ field: "protocol", kind: "value", names: "raw_data.scan.protocol protocol" }],
+    search: [value("protocol", "raw_data.scan.protocol protocol")],
   },
-  source_port: { type: "port", rules: ["source_port"], maps: ["source_port"] },
+  source_port: { type: "port", rules: ["source_port"] },
   destination_port: {
     type: "port",
     rules: ["destination_port"],
-    maps: ["destination_port"],
-    search: [{ field: "port", kind: "number", names: "raw_data.scan.port port", facet: "port" }],
+    search: [{ ...number("port", "raw_data.scan.port port"), facet: "port" }],
   },
   tags: { type: "tags", maxLength: 128, maxItems: 64, doc: "Tag ids (UUIDs) or slugs from the catalogue." },
   application: {
@@ -194,11 +155,9 @@ export const VISIT = {
     maxLength: 32,
     doc: "The application protocol that the sensor recognised or spoke: ssh, telnet, http, smb, ...",
     rules: ["application"],
-    maps: ["application"],
   },
   session_id: {
-    type: "identifier",
-    maxLength: 128,
+    ...IDENTIFIER,
     doc:
       "The sensor's own id of the session or flow. All that one sensor sends about one session of one source within a " +
       "day is stored as one observation, to which each record adds what it knows.",
@@ -213,33 +172,33 @@ export const VISIT = {
     rules: ["username", "password", "credential"],
     maps: ["username", "password"],
     search: [
-      { field: "username", kind: "value", names: "username", list: { name: "usernames", heading: "User name" } },
-      { field: "password", kind: "value", names: "password", list: { name: "passwords", heading: "Password" } },
-      { field: "credential", kind: "value", names: "credential", list: { name: "credentials", heading: "Login" } },
+      { ...value("username", "username"), list: ["usernames", "User name"] },
+      { ...value("password", "password"), list: ["passwords", "Password"] },
+      { ...value("credential", "credential"), list: ["credentials", "Login"] },
     ],
   },
-  login_attempts: { type: "count", doc: "How often it tried to log in.", isAttack: true, rules: ["login_attempts"] },
+  login_attempts: {
+    type: "count",
+    doc: "How often it tried to log in.",
+    isAttack: true,
+    rules: ["login_attempts"],
+    maps: [],
+  },
   commands: {
-    type: "texts",
-    maxLength: 1_024,
-    maxItems: 64,
+    ...texts(1_024, 64),
     doc: "What it typed into a shell.",
     isAttack: true,
     rules: ["command"],
     isDecoded: true,
-    maps: ["command"],
-    search: [{ field: "command", kind: "value", names: "command", list: { name: "commands", heading: "Command" } }],
+    search: [{ ...value("command", "command"), list: ["commands", "Command"] }],
   },
   urls: {
-    type: "texts",
-    maxLength: 2_048,
-    maxItems: 32,
+    ...texts(2_048, 32),
     doc: "What it made the sensor download.",
     isAttack: true,
     rules: ["url"],
     isDecoded: true,
-    maps: ["url"],
-    search: [{ field: "url", kind: "value", names: "url", list: { name: "urls", heading: "URL" } }],
+    search: [{ ...value("url", "url"), list: ["urls", "URL"] }],
   },
   payload_sha256: {
     type: "digests",
@@ -247,8 +206,7 @@ export const VISIT = {
     doc: "Digests of the files that it left.",
     isAttack: true,
     rules: ["payload_sha256"],
-    maps: ["payload_sha256"],
-    search: [{ field: "sha256", kind: "value", names: "sha256", list: { name: "sha256", heading: "SHA-256" } }],
+    search: [{ ...value("sha256", "sha256"), list: ["sha256", "SHA-256"] }],
   },
   labels: {
     type: "identifiers",
@@ -256,7 +214,6 @@ export const VISIT = {
     maxItems: 64,
     doc: "The sensor's own words, like the names of signatures. Tagging rules match them; none is a tag by itself.",
     rules: ["label"],
-    maps: ["label"],
   },
   metadata: { type: "object", doc: "Anything else, at most 8 KiB as JSON." },
 } as const satisfies Members;
@@ -267,50 +224,37 @@ export const SOURCE = {
     type: "as_number",
     doc: "Autonomous system number of the source.",
     rules: ["asn"],
-    maps: ["asn"],
-    search: [{ field: "asn", kind: "number", names: "metadata.asn asn", facet: "network" }],
+    search: [{ ...number("asn", "metadata.asn asn"), facet: "network" }],
   },
   organization: {
-    type: "text",
-    maxLength: 256,
+    ...text(256),
     rules: ["organization"],
-    maps: ["organization"],
-    search: [{ field: "organization", kind: "words", names: "metadata.organization", facet: "network" }],
+    search: [{ ...words("organization", "metadata.organization"), facet: "network" }],
   },
   country: {
     type: "country_code",
     rules: ["country"],
-    maps: ["country"],
     search: [
-      { field: "country", kind: "words", names: "metadata.source_country country source_country metadata.country" },
+      words("country", "metadata.source_country country source_country metadata.country"),
       {
-        field: "country_code",
-        kind: "value",
-        names: "metadata.source_country_code country_code source_country_code metadata.country_code",
+        ...value("country_code", "metadata.source_country_code country_code source_country_code metadata.country_code"),
         facet: "country",
       },
     ],
   },
-  region: {
-    type: "text",
-    maxLength: 128,
-    search: [{ field: "region", kind: "words", names: "metadata.region" }],
-  },
+  region: { ...text(128), search: [words("region", "metadata.region")] },
   city: {
-    type: "text",
-    maxLength: 128,
+    ...text(128),
     maps: ["city"],
-    search: [{ field: "city", kind: "words", names: "metadata.source_city city source_city metadata.city" }],
+    search: [words("city", "metadata.source_city city source_city metadata.city")],
   },
   latitude: { type: "latitude", doc: "Degrees north; of the source." },
   longitude: { type: "longitude", doc: "Degrees east." },
   rdns: {
-    type: "text",
-    maxLength: 255,
+    ...text(255),
     doc: "Reverse DNS name of the source.",
     rules: ["rdns"],
-    maps: ["rdns"],
-    search: [{ field: "rdns", kind: "words", names: "metadata.rdns" }],
+    search: [words("rdns", "metadata.rdns")],
   },
   rdns_validated: { type: "flag", doc: "Whether that name leads back to the source." },
 } as const satisfies Members;

@@ -24,7 +24,7 @@ const valuesSchema = z
     count,
     values: z.strictObject({
       ports: counts({ port: z.int(), protocol: z.string() }),
-      ...byName(LISTED_MEMBERS.map(({ list }) => [list.name, counts({ value: z.string() })])),
+      ...byName(LISTED_MEMBERS.map(({ list: [name] }) => [name, counts({ value: z.string() })])),
     }),
   })
   .meta({ id: "SearchValues" });
@@ -35,7 +35,7 @@ const EXAMPLE = {
   values: {
     ports: [{ port: 23, protocol: "tcp", count: 2 }],
     ...byName(
-      LISTED_MEMBERS.map(({ list: { name } }) => [name, name === "paths" ? [{ value: "/shell", count: 1 }] : []]),
+      LISTED_MEMBERS.map(({ list: [name] }) => [name, name === "paths" ? [{ value: "/shell", count: 1 }] : []]),
     ),
   },
 };
@@ -80,7 +80,7 @@ export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): voi
           const [port, protocol = ""] = value.split("/");
           return { port: Number(port), protocol, count: addresses };
         }),
-        ...byName(LISTED_MEMBERS.map(({ field, list }) => [list.name, listOf(field)])),
+        ...byName(LISTED_MEMBERS.map(({ field, list: [name] }) => [name, listOf(field)])),
       },
     };
   });

@@ -88,10 +88,10 @@ export function draftReader({
 
 /** The members of a part of an observation. */
 function mapped<Name extends string>(
-  part: Readonly<Record<Name, { readonly maps: readonly MappedMember[] }>>,
+  part: Readonly<Record<Name, { readonly rules: readonly MappedMember[] }>>,
   text: (member: MappedMember) => string | undefined,
 ) {
   const members: Partial<Record<Name, string | undefined>> = {};
-  for (const name in part) members[name] = part[name].maps.map(text).find((value) => value !== undefined);
+  for (const name in part) members[name] = part[name].rules.map(text).find((value) => value !== undefined);
   return members;
 }

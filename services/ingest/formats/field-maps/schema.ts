@@ -4,7 +4,9 @@ import { IGNORED } from "../format.ts";
 import { conditionsSchema } from "./conditions.ts";
 
 /** The members that a field map can fill, by their names there. */
-export const MAPPED_MEMBERS = ALL_MEMBERS.flatMap((member) => ("maps" in member ? member.maps : []));
+export const MAPPED_MEMBERS = ALL_MEMBERS.flatMap((member) =>
+  "maps" in member ? member.maps : "rules" in member ? member.rules : [],
+);
 export type MappedMember = (typeof MAPPED_MEMBERS)[number];
 
 const member = z.enum(MAPPED_MEMBERS);

@@ -41,7 +41,7 @@ function Lists({ query, days, count, found }: ListsProps) {
   );
   const lists: readonly (readonly [heading: string, entries: readonly Entry[]])[] = [
     ["Port", ports],
-    ...LISTED_MEMBERS.map(({ field, list }) => [list.heading, on(field, found[list.name])] as const),
+    ...LISTED_MEMBERS.map(({ field, list: [name, heading] }) => [heading, on(field, found[name])] as const),
   ];
   return (
     <div class="grid">
