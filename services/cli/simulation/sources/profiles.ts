@@ -119,8 +119,10 @@ function webLists(popular: readonly Content[], web: readonly Content[], random: 
       const { http } = content;
       // Rules look at the port of some requests: only the usual one of the web is replaced.
       const destination_port = content.destination_port === 80 ? pick(WEB_PORTS, random()) : content.destination_port;
-      const hello = destination_port === 443 || destination_port === 8443 ? clientHello(random) : {};
+      const { tls } = destination_port === 443 || destination_port === 8443 ? clientHello(random) : {};
       const host = http?.host ?? pick(HOSTS, random());
+      // Clients name no server that they know by its address alone.
+      const hello = tls && { tls: { ...tls, ...(/^(?=.*[a-z])[\w.-]+$/i.test(host) && { sni: host }) } };
       return { ...content, destination_port, ...hello, http: { ...http, host, user_agent: http?.user_agent ?? agent } };
     });
   });
