@@ -107,13 +107,13 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, context: SetCon
 }
 
 function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly }: SetContext): string {
-  const { facet, value } = facetOf(field);
+  const { facet, text } = facetOf(field);
   const values = FACETS[facet];
   const isMatch = () => {
     // Values are not empty, but for a part of one.
     if (match.type === "exists" && field === facet) return `notEmpty(${values})`;
     if (match.type === "in" && field === facet) return `hasAny(${values}, ${bind("Array(String)", match.texts)})`;
-    return `arrayExists(value -> ${textSql(value("value"), match, bind)}, ${values})`;
+    return `arrayExists(value -> ${textSql(text, match, bind)}, ${values})`;
   };
   return [
     isMatch(),

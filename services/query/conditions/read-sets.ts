@@ -2,7 +2,7 @@ import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
 import type { SetSource } from "./set-sql.ts";
 
 /**
- * The server takes 128 KiB of SQL. Of more sets, those of one source are read together, which makes the SQL shorter.
+ * The server takes 128 KiB of SQL. Of more sets, those of the same rows are read together, which makes the SQL shorter.
  */
 const MAX_SETS_READ_ALONE = 32;
 /** The server plans more joins slower than it copies the bitmaps into a map. */
@@ -29,14 +29,14 @@ export function readBitmapsSql(sources: readonly SetSource[], bind: Bind): strin
 
 /**
  * SQL: a SELECT with a row for each set that has addresses: the set's `number`, from 0 in the order given, and a bitmap
- * of its `addresses`. Sets for which all rows of a source are read share that reading.
+ * of its `addresses`. Sets for which the same rows are read share that reading.
  */
 export function readSetsSql(sources: readonly SetSource[], bind: Bind): string {
   const groups = new Map<string, NumberedSource[]>();
   const areFew = sources.filter(({ reading }) => reading === "range").length <= MAX_SETS_READ_ALONE;
   for (const [number, source] of sources.entries()) {
     const isAlone = source.reading === "range" && areFew;
-    const key = isAlone ? String(number) : `${source.source} ${source.reading === "values"}`;
+    const key = isAlone ? String(number) : `${source.rows} ${source.text}`;
     groups.set(key, [...(groups.get(key) ?? []), { ...source, number }]);
   }
   return [...groups.values()].map((group) => groupSql(group, bind)).join(" UNION ALL ");
@@ -45,16 +45,14 @@ export function readSetsSql(sources: readonly SetSource[], bind: Bind): string {
 const BITMAP = "groupBitmapState(toUInt32(source_ip))";
 const recentSql = (since: string) => `groupBitmapStateIf(toUInt32(source_ip), last_seen >= ${since})`;
 
-const distinctValues = (source: string) => `SELECT DISTINCT value FROM (${source})`;
-
 /** SQL: the rows of one set. */
 function fromSql(set: SetSource): string {
-  const { source, reading, condition } = set;
+  const { rows, reading, condition } = set;
   const isIn =
     reading === "values"
-      ? `value IN (SELECT value FROM (${distinctValues(source)}) WHERE ${condition()})`
+      ? `value IN (SELECT value FROM (SELECT DISTINCT value FROM ${rows}) WHERE ${condition()})`
       : condition();
-  return `FROM (${source}) WHERE ${isIn}`;
+  return `FROM ${rows} AND ${isIn}`;
 }
 
 /**
@@ -63,7 +61,7 @@ function fromSql(set: SetSource): string {
 export const countRowsSql = (sources: readonly SetSource[]): string =>
   sources
     .map((set, number) => {
-      const [isIn, from] = set.reading === "range" ? ["1", fromSql(set)] : [set.condition(), `FROM (${set.source})`];
+      const [isIn, from] = set.reading === "range" ? ["1", fromSql(set)] : [set.condition(), `FROM ${set.rows}`];
       return `SELECT ${number} AS number, count() AS rows, uniqExactIf(source_ip, ${isIn}) AS addresses ${from}`;
     })
     .join(" UNION ALL ");
@@ -71,13 +69,12 @@ export const countRowsSql = (sources: readonly SetSource[]): string =>
 function groupSql(group: readonly NumberedSource[], bind: Bind): string {
   const [first, second] = group;
   if (first === undefined) throw new RangeError("a group has sets");
-  const { source } = first;
   if (second === undefined) return `SELECT ${first.number} AS number, ${BITMAP} AS addresses ${fromSql(first)}`;
   const rows =
     first.reading === "values"
-      ? `SELECT source_ip, number FROM (${source}) AS row
-          INNER JOIN (${matchedWordsSql(source, group, bind)}) AS matched ON row.value = matched.value`
-      : `SELECT source_ip, ${matchedSql(group)} AS number FROM (${source})`;
+      ? `SELECT source_ip, number FROM (SELECT source_ip, value FROM ${first.rows}) AS row
+          INNER JOIN (${matchedWordsSql(first, group, bind)}) AS matched ON row.value = matched.value`
+      : `SELECT source_ip, ${matchedSql(group)} AS number FROM ${first.rows}`;
   return `SELECT number, ${BITMAP} AS addresses FROM (${rows}) GROUP BY number`;
 }
 
@@ -92,7 +89,7 @@ function matchedSql(group: readonly NumberedSource[]): string {
  * SQL: the values that have the words of a set, each with the set's number. Hundreds of sets are one expression, which
  * looks each word of a value up: to prepare a condition takes the server milliseconds.
  */
-function matchedWordsSql(source: string, group: readonly NumberedSource[], bind: Bind): string {
+function matchedWordsSql({ rows, text }: SetSource, group: readonly NumberedSource[], bind: Bind): string {
   const wanted = group.map(({ words = [] }) => words.join(" "));
   const lengths = [...new Set(group.map(({ words = [] }) => words.length))];
   const sequences = lengths.map(
@@ -101,7 +98,7 @@ function matchedWordsSql(source: string, group: readonly NumberedSource[], bind:
   );
   return `SELECT value, transform(arrayJoin(arrayConcat(${sequences.join(", ")})), ${bind("Array(String)", wanted)},
         [${group.map(({ number }) => `toInt32(${number})`)}], toInt32(-1)) AS number
-      FROM (SELECT value, extractAll(value, '${WORD}') AS words FROM (${distinctValues(source)}))
+      FROM (SELECT value, extractAll(${text}, '${WORD}') AS words FROM (SELECT DISTINCT value FROM ${rows}))
       WHERE number >= 0`;
 }
 

@@ -22,11 +22,11 @@ export type SetContext = {
 export const timeSql = (ms: number, bind: Bind) => `fromUnixTimestamp64Milli(${bind("Int64", ms)}, 'UTC')`;
 const FROM = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
 
-/** How the server finds the addresses of a set: several sets of one source can be read together. */
+/** How the server finds the addresses of a set: several sets of the same rows can be read together. */
 export type SetSource = {
-  /** SQL: a SELECT with the column `source_ip`, in which an address may be repeated. It binds nothing. */
-  readonly source: string;
-  /** SQL: which of its rows have the addresses of the set. */
+  /** SQL after FROM, up to conditions: rows with a `source_ip`, in which an address may be repeated. It binds nothing. */
+  readonly rows: string;
+  /** SQL: which of these rows have the addresses of the set. */
   readonly condition: () => string;
   /**
    * What the condition looks at: a `range` of a key has the rows; each of the `rows`; or the column `value` alone, by a
@@ -35,18 +35,16 @@ export type SetSource = {
   readonly reading: "range" | "rows" | "values";
   /** SQL: a time. Who was seen with the set since then is a bitmap, too. */
   readonly since?: string;
-  /** With the reading `values`: the words that stand in the value. */
+  /** With the reading `values`: the words that stand in a text of the value, and that text. */
   readonly words?: readonly string[];
+  readonly text?: string;
 };
 
-/** The facet that has the values of a field, and SQL for a value of the field by the facet's. */
-export function facetOf(field: FacetSet["field"]): {
-  readonly facet: FacetField;
-  readonly value: (of: string) => string;
-} {
+/** The facet that has the values of a field, and SQL for a text of the field by the facet's value. */
+export function facetOf(field: FacetSet["field"]): { readonly facet: FacetField; readonly text: string } {
   return field === "organization"
-    ? { facet: "network", value: (network) => `lowerUTF8(substring(${network}, 12))` }
-    : { facet: field, value: (value) => value };
+    ? { facet: "network", text: "lowerUTF8(substring(value, 12))" }
+    : { facet: field, text: "value" };
 }
 
 /**
@@ -55,11 +53,10 @@ export function facetOf(field: FacetSet["field"]): {
  */
 export function setSource(set: AddressSet, context: SetContext): SetSource {
   const { bind, scopes } = context;
-  const observed = (columns: string, table: string, ...conditions: readonly string[]) =>
-    `SELECT source_ip, ${columns} FROM ${table}
-      WHERE ${[inScopes(scopes), `observed_at >= ${FROM}`, ...conditions].join(" AND ")}`;
-  const of = (source: string, condition: string, reading: SetSource["reading"] = "rows"): SetSource => ({
-    source,
+  const observed = `WHERE ${inScopes(scopes)} AND observed_at >= ${FROM}`;
+  const seen = () => facetSource(SEEN, context).rows;
+  const of = (rows: string, condition: string, reading: SetSource["reading"] = "rows"): SetSource => ({
+    rows,
     condition: () => condition,
     reading,
   });
@@ -68,44 +65,41 @@ export function setSource(set: AddressSet, context: SetContext): SetSource {
       return facetSource(set, context);
     case "address": {
       const address = (number: number) => `toIPv4(${bind("UInt32", number)})`;
-      const { source } = facetSource(SEEN, context);
-      return of(source, `source_ip BETWEEN ${address(set.first)} AND ${address(set.last)}`, "range");
+      return of(seen(), `source_ip BETWEEN ${address(set.first)} AND ${address(set.last)}`, "range");
     }
-    case "listed": {
-      const { source } = facetSource(SEEN, context);
+    case "listed":
       return of(
-        listedSql(set.kind, source),
+        listedRows(set.kind, seen()),
         set.lists === "any" ? "1" : `list_id IN ${bind("Array(String)", set.lists)}`,
       );
-    }
     case "observed-before":
-      return of(observed("observed_at", OBSERVATIONS), `observed_at < ${timeSql(set.before, bind)}`);
+      return of(`${OBSERVATIONS} ${observed}`, `observed_at < ${timeSql(set.before, bind)}`);
     case "counted": {
-      const later = set.since === undefined ? [] : [`observed_at >= ${timeSql(set.since, bind)}`];
+      const later = set.since === undefined ? "" : ` AND observed_at >= ${timeSql(set.since, bind)}`;
       // FINAL: an observation that arrived twice counts once. It has one day.
-      const rows = set.of === "days" ? OBSERVATIONS : `${OBSERVATIONS} FINAL`;
-      const source = `${observed(`${COUNTED[set.of]} AS counted`, rows, ...later)}
-        GROUP BY source_ip SETTINGS do_not_merge_across_partitions_select_final = 1`;
-      return of(source, `counted BETWEEN ${bind("UInt64", set.first)} AND ${bind("UInt64", set.last)}`);
+      const rows = `(SELECT source_ip, ${COUNTED[set.of]} AS counted
+        FROM ${OBSERVATIONS} ${set.of === "days" ? "" : "FINAL"} ${observed}${later}
+        GROUP BY source_ip SETTINGS do_not_merge_across_partitions_select_final = 1) WHERE 1`;
+      return of(rows, `counted BETWEEN ${bind("UInt64", set.first)} AND ${bind("UInt64", set.last)}`);
     }
   }
 }
 
 function facetSource({ field, match, after }: FacetSet, { bind, scopes, isOwnSensorsOnly }: SetContext): SetSource {
-  const { facet, value } = facetOf(field);
-  const isVisible = facet === "sensor" && isOwnSensorsOnly ? ["dataset = 'personal'"] : [];
-  const source = `SELECT source_ip, last_seen, ${value("facet.value")} AS value FROM ${ADDRESS_FACETS} AS facet
-    WHERE ${[inScopes(scopes), `field = '${facet}'`, ...isVisible, `last_seen >= ${FROM}`].join(" AND ")}`;
+  const { facet, text } = facetOf(field);
+  const isVisible = facet === "sensor" && isOwnSensorsOnly ? "AND dataset = 'personal' " : "";
   const isRange = field !== "organization" && match.type !== "words" && match.type !== "matches";
   return {
-    source,
+    rows: `${ADDRESS_FACETS} WHERE ${inScopes(scopes)} AND field = '${facet}' ${isVisible}AND last_seen >= ${FROM}`,
     condition() {
       // Values are not empty, but for a part of one.
-      const isMatch = match.type === "exists" && isRange ? [] : [textSql("value", match, bind)];
+      const isMatch = match.type === "exists" && isRange ? [] : [textSql(text, match, bind)];
       const isAfter = after === undefined ? [] : [`last_seen >= ${timeSql(after, bind)}`];
       return [...isMatch, ...isAfter].join(" AND ") || "1";
     },
-    ...(match.type === "words" ? { reading: "values", words: match.words } : { reading: isRange ? "range" : "rows" }),
+    ...(match.type === "words"
+      ? { reading: "values", words: match.words, text }
+      : { reading: isRange ? "range" : "rows" }),
   };
 }
 
@@ -114,18 +108,19 @@ function facetSource({ field, match, after }: FacetSet, { bind, scopes, isOwnSen
  * key finds them, or else in about the time in which all are read.
  */
 export function seenAgainSource(of: readonly FacetSet[], since: number, context: SetContext): SetSource {
+  const time = timeSql(since, context.bind);
   const earlier = of.map((set) => {
-    const { source, condition } = facetSource(set, context);
-    return `SELECT source_ip FROM (${source}) WHERE ${condition()} AND last_seen < ${timeSql(since, context.bind)}`;
+    const { rows, condition } = facetSource(set, context);
+    return `SELECT source_ip FROM ${rows} AND ${condition()} AND last_seen < ${time}`;
   });
-  const seen = facetSource({ ...SEEN, after: since }, context);
-  const source = `SELECT source_ip FROM (${seen.source}) WHERE ${seen.condition()} AND source_ip IN (${earlier.join(" UNION ALL ")})
-    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_LOOKUPS}`;
-  return { source, condition: () => "1", reading: "range" };
+  const rows = `(SELECT source_ip FROM ${facetSource(SEEN, context).rows} AND last_seen >= ${time}
+      AND source_ip IN (${earlier.join(" UNION ALL ")})
+    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_LOOKUPS}) WHERE 1`;
+  return { rows, condition: () => "1", reading: "range" };
 }
 
 /** To look more addresses up in the key takes the server longer than to read it. */
-const MAX_LOOKUPS = 10_000;
+const MAX_LOOKUPS = 1_000;
 
 /** SQL: what a set counts. */
 const COUNTED = {
@@ -138,12 +133,12 @@ const COUNTED = {
  * SQL: the seen addresses that are in the networks of a kind, with their lists. The ranges of a kind are disjoint: the
  * last one that begins before an address is the only one that may have it.
  */
-function listedSql(kind: NetworkKind, seen: string): string {
-  return `SELECT toUInt32(address.source_ip) AS source_ip, listed.list_id AS list_id
-    FROM (SELECT 1 AS one, toUInt32(source_ip) AS source_ip FROM (${seen})) AS address
+function listedRows(kind: NetworkKind, seen: string): string {
+  return `(SELECT toUInt32(address.source_ip) AS source_ip, listed.list_id AS list_id
+    FROM (SELECT 1 AS one, toUInt32(source_ip) AS source_ip FROM ${seen}) AS address
     ASOF JOIN (
       SELECT 1 AS one, first, last, list_id FROM ${NETWORK_RANGES}
       WHERE kind = '${kind}' AND generation = (SELECT max(generation) FROM ${NETWORK_GENERATIONS} WHERE kind = '${kind}')
     ) AS listed ON listed.one = address.one AND address.source_ip >= listed.first
-    WHERE address.source_ip <= listed.last`;
+    WHERE address.source_ip <= listed.last) WHERE 1`;
 }
