@@ -28,28 +28,28 @@ import { readAddressObservations } from "./read-observations.ts";
 /** `GET /v3/noise/ips/{ip}/...`, besides the timeline: details of an address, with the scopes of the timeline. */
 export function registerAddressObservations(app: FastifyInstance, deps: RouteDeps): void {
   app.implement(getAddressTags, (request, reply, deadline) =>
-    readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
-      tagsOf(asked, deps, deadline.signal),
+    readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (address) =>
+      tagsOf(address, deps, deadline.signal),
     ),
   );
   app.implement(getAddressInteraction, (request, reply, deadline) =>
-    readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
-      interactionOf(asked, deps, deadline.signal),
+    readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (address) =>
+      interactionOf(address, deps, deadline.signal),
     ),
   );
   app.implement(getAddressSensors, (request, reply, deadline) =>
-    readAddress(app, deps, { request, reply, deadline }, sensorScopes, (asked) =>
-      sensorsOf(asked, deps, deadline.signal),
+    readAddress(app, deps, { request, reply, deadline }, sensorScopes, (address) =>
+      sensorsOf(address, deps, deadline.signal),
     ),
   );
   app.implement(getAddressObservations, async (request, reply, deadline, { toMediaBody }) => {
     const page = { limit: readParameter(request.query, LIMIT), after: readParameter(request.query, CURSOR) };
     const format = readParameter(request.query, OBSERVATIONS_FORMAT);
-    return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (asked, caller) => {
+    return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (address, caller) => {
       await refreshOutdated(deps);
-      const query = { ...asked, ...page, namedScopes: namedSensorScopes(caller) };
+      const query = { ...address, ...page, namedScopes: namedSensorScopes(caller) };
       const { observations, cursor } = await readAddressObservations(query, deps, deadline.signal);
-      if (format === "json") return { ip: asked.ip, observations, cursor };
+      if (format === "json") return { ip: address.ip, observations, cursor };
       if (cursor !== "") reply.header("next-cursor", cursor);
       return toMediaBody(
         "application/x-ndjson; charset=utf-8",
@@ -78,7 +78,7 @@ function readAddress<Answer>(
   { authenticate, countLookups, now, retentionDays }: RouteDeps,
   { request, reply, deadline }: Call,
   scopesOf: ScopesOf,
-  read: (asked: OfAddress, caller: Caller) => Promise<Answer>,
+  read: (address: OfAddress, caller: Caller) => Promise<Answer>,
 ): Promise<Answer> {
   const caller = authenticate(request);
   const ip = readPath(request.params.ip, ADDRESS);
@@ -90,8 +90,8 @@ function readAddress<Answer>(
 }
 
 /** Tags that are no longer in the catalogue have no name and are left out. */
-async function tagsOf(asked: OfAddress, deps: RouteDeps, signal: AbortSignal) {
-  const [rows] = await Promise.all([deps.read(readTags, asked, signal), refreshOutdated(deps)]);
+async function tagsOf(address: OfAddress, deps: RouteDeps, signal: AbortSignal) {
+  const [rows] = await Promise.all([deps.read(readTags, address, signal), refreshOutdated(deps)]);
   const known = rows.flatMap((row) => {
     const tag = deps.catalogue.byId(row.id);
     return tag === undefined ? [] : [{ tag, row }];
@@ -107,11 +107,11 @@ async function tagsOf(asked: OfAddress, deps: RouteDeps, signal: AbortSignal) {
     last_seen: formatTimestamp(row.last_seen),
     observations: row.observations,
   }));
-  return { ip: asked.ip, tags };
+  return { ip: address.ip, tags };
 }
 
-async function sensorsOf({ ip, ...asked }: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
-  const rows = await read(readAddressSensors, { ip, ...asked }, signal);
+async function sensorsOf({ ip, ...range }: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
+  const rows = await read(readAddressSensors, { ip, ...range }, signal);
   return {
     ip,
     sensors: rows.map(({ sensor_id, first_seen, last_seen, observations }) => ({
@@ -124,15 +124,15 @@ async function sensorsOf({ ip, ...asked }: OfAddress, { read }: RouteDeps, signa
   };
 }
 
-async function interactionOf(asked: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
+async function interactionOf(address: OfAddress, { read }: RouteDeps, signal: AbortSignal) {
   const [entries, { totals, ...attempts }] = await Promise.all([
-    read(readEntries, asked, signal),
-    read(countEntries, asked, signal).then((rows) => onlyRow(countEntries, rows)),
+    read(readEntries, address, signal),
+    read(countEntries, address, signal).then((rows) => onlyRow(countEntries, rows)),
   ]);
   const inList = (list: EntryList) => entries.filter((entry) => entry.list === list);
   const totalOf = (list: EntryList) => totals[ENTRY_LISTS.indexOf(list)] ?? 0;
   return {
-    ip: asked.ip,
+    ip: address.ip,
     ...attempts,
     credentials: inList("credentials").map(({ first: username, second: password, observations }) => ({
       username,

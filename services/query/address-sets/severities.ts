@@ -80,8 +80,8 @@ export async function tabulate(blocks: readonly AddressSeverities[]): Promise<Wo
   return {
     severitiesOf(addresses) {
       const found = new Uint8Array(addresses.length);
-      for (let asked = 0; asked < addresses.length; asked++) {
-        found[asked] = worst[table.indexOf(addresses[asked] ?? 0)] ?? 0;
+      for (let index = 0; index < addresses.length; index++) {
+        found[index] = worst[table.indexOf(addresses[index] ?? 0)] ?? 0;
       }
       return found;
     },

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { BLOCK, IN_BLOCKS_OF_HOURS, JOIN_ACTORS } from "../activity/queries.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** Those of the tags in the one scope that is asked for, with which the table's key begins. */
+/** Those of the tags in the one scope of the request, with which the table's key begins. */
 const SERIES = "SELECT sipHash128(arrayJoin({tags:Array(UUID)}), {dataset0:String}, {workspace0:String})";
 
 const masks = z.array(z.bigint()).readonly();

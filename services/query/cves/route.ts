@@ -66,8 +66,8 @@ async function readCves(
   }
   const slice = { tags: [...numbersOf.keys()], cves: [...numbersOf.values()] };
   const since = retentionStart(deps.now(), deps.retentionDays());
-  const asked = { scopes: [GLOBAL_SCOPE], since, ...slice, ...windowsOf(caller, deps) };
-  const rows = await deps.read(countPerCve, asked, signal);
+  const params = { scopes: [GLOBAL_SCOPE], since, ...slice, ...windowsOf(caller, deps) };
+  const rows = await deps.read(countPerCve, params, signal);
   return known.map(([id, tags], number) => {
     const countsOf = (isBenign: number) =>
       rows.find((row) => row.cve === number && row.is_benign === isBenign) ?? NO_IPS;

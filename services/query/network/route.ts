@@ -20,11 +20,11 @@ export function registerNetwork(app: FastifyInstance, deps: RouteDeps): void {
     const limit = readParameter(request.query, LIMIT);
     const scopes = readScopes("timeline", request.query, caller);
 
-    const asked = { first, last, scopes, since: retentionStart(deps.now(), deps.retentionDays()) };
+    const params = { first, last, scopes, since: retentionStart(deps.now(), deps.retentionDays()) };
     const read = async () => {
       const [rows, counted] = await Promise.all([
-        deps.read(listNetwork, { ...asked, limit }, deadline.signal),
-        deps.read(countNetwork, asked, deadline.signal),
+        deps.read(listNetwork, { ...params, limit }, deadline.signal),
+        deps.read(countNetwork, params, deadline.signal),
         refreshOutdated(deps),
       ]);
       return { rows, total: onlyRow(countNetwork, counted).total_ips };

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { FastifyRequest } from "fastify";
 import { NAMES_COST, readingCost } from "../costs.ts";
 
-/** How the store is asked before a search: whether words stand in a name there. */
+/** How a search reads the store before it runs: whether words stand in a name there. */
 export type Asking = { readonly signal: AbortSignal; readonly run: <T>(read: () => Promise<T>) => Promise<T> };
 
 /** For a search that no request asks for. */

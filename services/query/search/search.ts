@@ -36,13 +36,13 @@ export type Search = SearchParameters & {
   readonly resolved: SetQuery;
   /** Whether the caller may know only the sensors of its workspace. */
   readonly isOwnSensorsOnly: boolean;
-  /** When it was asked for. */
+  /** When it was read. */
   readonly now: number;
   /** Observations since then count. */
   readonly from: number;
   /** The plan reaches only addresses that were seen since then. */
   readonly reach: number | undefined;
-  /** Whether the plan allows fewer days than were asked for. */
+  /** Whether the plan allows fewer days than the request has. */
   readonly isCut: boolean;
 };
 

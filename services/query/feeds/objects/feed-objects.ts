@@ -55,8 +55,8 @@ export async function* changedObjects(
 ): FeedObjects {
   const changed = await readChangedObjects(deps.client, feedId, since);
   const listed = new Set(addresses);
-  const asked = new Set([...changed.filter((address) => listed.has(address)), ...added, ...removed]);
-  for await (const objects of storedObjects(feedId, Uint32Array.from(asked).sort(), deps.client)) {
+  const mentioned = new Set([...changed.filter((address) => listed.has(address)), ...added, ...removed]);
+  for await (const objects of storedObjects(feedId, Uint32Array.from(mentioned).sort(), deps.client)) {
     yield objects.map((object) => ({
       ...toFeedObject(object, deps.publicUrl),
       isRevoked: !listed.has(object.address),

@@ -120,9 +120,9 @@ export function createObjectSync({ client, lists, readItems, runInLane, now, sto
     // A removal erases what a feed may still list by other observations.
     const erased = index.addresses.filter((_, at) => index.lastSeen[at] === 0 && index.isRevoked[at] === 0);
     const { added: restored } = changesBetween(removed, erased);
-    const asked = isDue ? list.addresses : applyChanges(added, [{ ...NO_CHANGES, added: restored }]);
+    const described = isDue ? list.addresses : applyChanges(added, [{ ...NO_CHANGES, added: restored }]);
     const needsVersion = versionRule(index, hour);
-    const pieces = readItems(asked, list.revisedAt)[Symbol.asyncIterator]();
+    const pieces = readItems(described, list.revisedAt)[Symbol.asyncIterator]();
     const storeNext = async (): Promise<boolean> => {
       const { value: items, done } = await pieces.next();
       if (done) return false;

@@ -98,13 +98,13 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     }
     const writer = form.open(request.query);
     const since = readParameter(request.query, SINCE);
-    const asked = since === undefined ? undefined : parseCursor(since);
-    if (asked !== undefined && writer.writeChanges === undefined) throw new HttpError(400, "This form has no since");
+    const cursor = since === undefined ? undefined : parseCursor(since);
+    if (cursor !== undefined && writer.writeChanges === undefined) throw new HttpError(400, "This form has no since");
     const state = await preparedState(feed, form.reads, reply, deps, signal);
     const head = headOf(feed, state);
     const content = [feed.id, feed.updatedAt, head.cursor, head.truncated];
     const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
-    const { write, addresses } = await contentOf(state, asked, since ?? "", head, writer);
+    const { write, addresses } = await contentOf(state, cursor, since ?? "", head, writer);
     const cost = feedBodyCost(addresses, form.reads);
     const maxAgeMs = form.reads === "addresses" ? undefined : MAX_ITEMS_AGE_MS;
     const body = await bodies.get(request, { key, write, cost, maxAgeMs });
@@ -116,23 +116,23 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
 
   const contentOf = async (
     state: FeedState,
-    asked: string | undefined,
+    cursor: string | undefined,
     since: string,
     feed: FeedHead,
     writer: ReturnType<Form["open"]>,
   ) => {
     const itemsOf = (addresses: Uint32Array) => () =>
       readItems(addresses, state.revisedAt, deps, AbortSignal.timeout(app.deadlineMs));
-    if (asked === undefined) {
+    if (cursor === undefined) {
       const { addresses } = state;
       const objects = () => objectsOfList(feed.id, addresses, deps);
       const write = () => writer.writeList({ feed, addresses, items: itemsOf(addresses), objects });
       return { write, addresses: addresses.length };
     }
-    const changes = await feeds.lists.changesSince(state, asked);
+    const changes = await feeds.lists.changesSince(state, cursor);
     if (changes === undefined) throw new HttpError(410, TOO_OLD);
     const objects = async function* () {
-      const madeAt = await readFirstTime(deps.client, feed.id, asked);
+      const madeAt = await readFirstTime(deps.client, feed.id, cursor);
       yield* changedObjects(feed.id, state.addresses, changes, madeAt ?? 0, deps);
     };
     const write = () =>

@@ -104,11 +104,11 @@ export function readPageRequest(
   const since = readParameter(query, ADDED_AFTER);
   const addedAfter =
     since === undefined ? before?.addedAfter : Math.min(Math.max(parseTime(since, ADDED_AFTER.name), 0), MAX_TIME);
-  const asked = objectId === undefined ? listOf(readParameter(query, MATCH_ID)) : [objectId];
+  const objectIds = objectId === undefined ? listOf(readParameter(query, MATCH_ID)) : [objectId];
   const types = listOf(readParameter(query, MATCH_TYPE));
   const versions = listOf(readParameter(query, MATCH_VERSION)) ?? [];
   const isOfVersion = listOf(readParameter(query, MATCH_SPEC_VERSION))?.includes("2.1") ?? true;
-  const ids = asked?.flatMap((id) => {
+  const ids = objectIds?.flatMap((id) => {
     const uuid = id.slice(`${INDICATOR}--`.length);
     return id.startsWith(`${INDICATOR}--`) && UUID_PATTERN.test(uuid) ? uuid.toLowerCase() : [];
   });
@@ -127,7 +127,7 @@ export function readPageRequest(
       isOfVersion &&
       identityVersion &&
       isOfType("identity") &&
-      (asked?.includes(IDENTITY.id) ?? true) &&
+      (objectIds?.includes(IDENTITY.id) ?? true) &&
       (addedAfter === undefined || addedAfter < Date.parse(IDENTITY.created)),
     hasIndicators: isOfVersion && isOfType(INDICATOR) && (ids === undefined || ids.length > 0),
     ids: ids ?? [],

@@ -78,8 +78,8 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   };
   const readPage = async (feed: Feed, query: RawQuery, context: PageContext, objectId?: string): Promise<Page> => {
     const limit = readParameter(query, LIMIT);
-    const { request: asked, isFirst } = readPageRequest(query, feed.id, objectId);
-    const request = isFirst ? await firstPage(feed, asked, context) : asked;
+    const { request: first, isFirst } = readPageRequest(query, feed.id, objectId);
+    const request = isFirst ? await firstPage(feed, first, context) : first;
     const { hasIdentity, hasIndicators, modifiedAt, address, revokedAfter = 0, ids, versions } = request;
     const room = hasIdentity ? limit - 1 : limit;
     const options = { after: { modifiedAt, address }, limit: room + 1, revokedAfter, ids, versions };
