@@ -11,8 +11,8 @@ const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).jo
 function searchOf({ search = [] }: Member): string {
   return search
     .map(({ field, kind }) => {
-      const listed = LISTED_FIELDS.find((one) => "field" in one.kind && one.kind.field === field);
-      return `\`${listed?.name}\` (${kind})`;
+      const searched = LISTED_FIELDS.find(({ kind: listed }) => "field" in listed && listed.field === field);
+      return `\`${searched?.name}\` (${kind})`;
     })
     .join(", ");
 }

@@ -35,8 +35,8 @@ function memberFacets(): Readonly<Record<MemberFacet, string>> {
       ),
     ),
   );
-  const isWhole = (some: typeof facets): some is Record<MemberFacet, string> =>
-    SEARCHED_MEMBERS.every((member) => "facet" in member || member.field in some);
+  const isWhole = (made: typeof facets): made is Record<MemberFacet, string> =>
+    SEARCHED_MEMBERS.every((member) => "facet" in member || member.field in made);
   if (!isWhole(facets)) throw new Error("a member has no facet");
   return facets;
 }

@@ -306,7 +306,7 @@ export function namesOf<Table extends MembersOf<Table>, Type extends MemberType>
 export function byName<Name extends string, Value>(entries: readonly (readonly [name: Name, value: Value])[]) {
   const values: Partial<Record<Name, Value>> = {};
   for (const [name, value] of entries) values[name] = value;
-  const isWhole = (some: typeof values): some is Record<Name, Value> => entries.every(([name]) => name in some);
+  const isWhole = (record: typeof values): record is Record<Name, Value> => entries.every(([name]) => name in record);
   if (!isWhole(values)) throw new Error("a name has no value");
   return values;
 }

@@ -102,7 +102,7 @@ export function shapeOf<Table extends MembersOf<Table>, Made extends Readonly<Re
     if (member.doc !== undefined) z.globalRegistry.add(schema, { description: member.doc });
     shape[name] = schema;
   }
-  const isWhole = (some: Partial<Shape>): some is Shape => Object.keys(table).every((name) => name in some);
+  const isWhole = (made: Partial<Shape>): made is Shape => Object.keys(table).every((name) => name in made);
   if (!isWhole(shape)) throw new Error("a member has no schema");
   return shape;
 }

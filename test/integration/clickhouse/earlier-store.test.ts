@@ -69,12 +69,12 @@ const columns = defineQuery({
 
 /** Stores observations in the tables of the version before, which lack columns that the intake writes. */
 async function storeEarlier(world: World, observations: readonly Record<string, unknown>[]): Promise<void> {
-  const known = new Set((await run(world.client, columns, {})).map(({ name }) => name));
-  const missing = ENCODED_COLUMNS.filter((name) => !known.has(name));
+  const earlier = new Set((await run(world.client, columns, {})).map(({ name }) => name));
+  const missing = ENCODED_COLUMNS.filter((name) => !earlier.has(name));
   const alter = async (changeOf: (column: string) => string) => {
     if (missing.length === 0) return;
     const query = `ALTER TABLE observations ${missing.map(changeOf).join(", ")}`;
-    for (const one of (await world.client.servers()).flat()) await one.command({ query });
+    for (const client of (await world.client.servers()).flat()) await client.command({ query });
   };
   await alter((column) => `ADD COLUMN ${column} String`);
   await world.store(observations);

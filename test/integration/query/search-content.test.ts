@@ -23,17 +23,17 @@ type Seen = {
 };
 
 const random = seeded(7);
-const some = <T>(values: readonly T[], share = 0.2) => values.filter(() => random.chance(share));
+const draw = <T>(values: readonly T[], share = 0.2) => values.filter(() => random.chance(share));
 const seen: readonly Seen[] = Array.from({ length: 300 }, (_, index) => ({
   ip: addressOf(index % 90),
   at: now - random.int(1, 47) * HOUR,
-  credentials: some(
+  credentials: draw(
     NAMES.flatMap((username) => SECRETS.map((password) => ({ username, password }))),
     0.04,
   ),
-  commands: some(COMMANDS),
-  urls: some(URLS),
-  payload_sha256: some(DIGESTS),
+  commands: draw(COMMANDS),
+  urls: draw(URLS),
+  payload_sha256: draw(DIGESTS),
 }));
 
 let world: World;
@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** The values of each field in an observation, in lower case; an empty text is none. */
-const VALUES: Readonly<Record<string, (one: Seen) => readonly string[]>> = {
+const VALUES: Readonly<Record<string, (sighting: Seen) => readonly string[]>> = {
   username: ({ credentials }) => credentials.map(({ username }) => username),
   password: ({ credentials }) => credentials.map(({ password }) => password),
   credential: ({ credentials }) =>
@@ -54,12 +54,12 @@ const VALUES: Readonly<Record<string, (one: Seen) => readonly string[]>> = {
   url: ({ urls }) => urls,
   sha256: ({ payload_sha256 }) => payload_sha256,
 };
-const valuesOf = (field: string, one: Seen) =>
-  (VALUES[field]?.(one) ?? []).filter((text) => text !== "").map((text) => text.toLowerCase());
+const valuesOf = (field: string, sighting: Seen) =>
+  (VALUES[field]?.(sighting) ?? []).filter((text) => text !== "").map((text) => text.toLowerCase());
 
 /** The addresses with an observation whose values match. */
 const having = (field: string, isMeant: (value: string) => boolean, of = seen) =>
-  new Set(of.filter((one) => valuesOf(field, one).some(isMeant)).map(({ ip }) => ip));
+  new Set(of.filter((sighting) => valuesOf(field, sighting).some(isMeant)).map(({ ip }) => ip));
 const all = new Set(seen.map(({ ip }) => ip));
 const without = (others: ReadonlySet<string>) => new Set([...all].filter((ip) => !others.has(ip)));
 
@@ -104,7 +104,7 @@ test("the statistics of a search list what its addresses typed, fetched and left
   const lists = { usernames: "username", passwords: "password", credentials: "credential", commands: "command" };
   const expected = Object.entries({ ...lists, urls: "url", sha256: "sha256" }).map(([list, field]) => {
     const of = seen.filter(({ ip }) => matching.has(ip));
-    const texts = [...new Set(of.flatMap((one) => valuesOf(field, one)))];
+    const texts = [...new Set(of.flatMap((sighting) => valuesOf(field, sighting)))];
     const counts = texts.map((value) => ({ value, count: having(field, (text) => text === value, of).size }));
     const bytes = (text: string) => Buffer.from(text);
     return [list, counts.sort((a, b) => b.count - a.count || bytes(a.value).compare(bytes(b.value)))];

@@ -5,6 +5,7 @@ export const EXAMPLES = [
   ["classification:malicious last_seen:1d", "malicious addresses seen in the last 24 hours, to the second"],
   ["tags:ssh-bruteforcer NOT country_code:CN", "who guesses SSH passwords from outside China"],
   ["port:445 protocol:tcp asn:4134", "one network's addresses that knocked at 445/tcp"],
+  ["credential:root/admin command:*wget*", "who logged in as root with admin and downloaded something"],
   ["path:/wp-* useragent:*python*", "scripts that look for WordPress"],
   ["cve:* first_seen:>=7d", "newcomers that try to exploit something"],
 ] as const;
