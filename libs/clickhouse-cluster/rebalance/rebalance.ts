@@ -125,7 +125,7 @@ async function prepare(
 
 async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly Migration[]) {
   try {
-    return (await readApplied(client, migrations)).applied;
+    return await readApplied(client, migrations);
   } catch (error) {
     if (isUnknownTable(error)) return [];
     throw error;

@@ -2,12 +2,14 @@ import { readTableNames } from "@noisefloor/clickhouse/backup/backup.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { identifier } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS } from "@noisefloor/clickhouse/schema/dashboard-views.ts";
-import { RETIRED_TABLES } from "@noisefloor/clickhouse/schema/predecessor.ts";
 import { SPREAD_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { distributedDatabase, distributedTable } from "../client/names.ts";
 
 /** The name of the Distributed table with a row of each shard for every row of a view that counts. */
 export const perShardName = (view: string) => `${view}_per_shard`;
+
+/** Tables that a migration drops. */
+const DROPPED_TABLES = ["address_networks", "scope_tags", "address_values"];
 
 /**
  * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for
@@ -26,7 +28,7 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
   const view = (name: string, select: string) => create("VIEW", name, `SQL SECURITY INVOKER AS ${select}`);
   try {
     await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${identifier(distributedDatabase(database))}` });
-    for (const name of RETIRED_TABLES) {
+    for (const name of DROPPED_TABLES) {
       await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
     }
     // Migrations of another version may make fewer tables.

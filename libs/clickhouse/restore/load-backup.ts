@@ -37,7 +37,7 @@ export async function loadBackup(
   try {
     // Only the migrations in a backup say which of its tables are ours.
     if (!(await restore(["schema_migrations"], "all").catch(rejectForeign))) return false;
-    const { applied } = await readApplied(client, await readMigrations(options.migrations)).catch(explainMismatch);
+    const applied = await readApplied(client, await readMigrations(options.migrations)).catch(explainMismatch);
     const tables = tablesOf(applied).filter((name) => COPIED_TABLES.includes(name));
     if (!(await restore(tables, "definitions"))) return false;
     for (const table of tables) await client.command({ query: `SYSTEM STOP TTL MERGES ${identifier(table)}` });

@@ -69,26 +69,3 @@ const createAddresses = (client: ClickHouseClient) =>
   client.command({
     query: `CREATE TABLE IF NOT EXISTS ${STALE_ADDRESSES} (addresses Array(UInt32)) ENGINE = TinyLog`,
   });
-
-/** The mark of an earlier version. */
-const EARLIER_MARK = "stale_rollups";
-
-const earlierMarks = defineQuery({
-  name: "earlier-stale-rollups",
-  sql: "SELECT count() AS tables FROM system.tables WHERE database = currentDatabase() AND name = {table:String}",
-  params: z.object({ table: z.string() }),
-  row: z.object({ tables: z.int() }),
-});
-const earlierRange = defineQuery({
-  name: "earlier-stale-range",
-  sql: `SELECT min(first) AS from, max(last) AS to FROM ${EARLIER_MARK} HAVING count() > 0`,
-  params: z.object({}),
-  row: z.object({ from: z.int(), to: z.int() }),
-});
-
-/** Takes over the mark that an earlier version has left. */
-export async function adoptEarlierMark(client: ClickHouseClient): Promise<void> {
-  if ((await runForOne(client, earlierMarks, { table: EARLIER_MARK })).tables === 0) return;
-  for (const range of await run(client, earlierRange, {})) await markRollupsStale(client, range);
-  await client.command({ query: `DROP TABLE IF EXISTS ${EARLIER_MARK} SYNC` });
-}

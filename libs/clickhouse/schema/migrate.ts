@@ -7,7 +7,6 @@ import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 import { createDashboardViews } from "./dashboard-views.ts";
-import { ADOPTION, labelOf, matchesPredecessor, PREDECESSOR, PREDECESSOR_VERSION } from "./predecessor.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
 
 /** One numbered file of idempotent statements, so that one that was applied in part can be applied again. */
@@ -23,6 +22,9 @@ export type Migration = {
 export class MigrationError extends StoreError {
   override name = "MigrationError";
 }
+
+/** The last version that brings databases of before these migrations up to date. */
+const LAST_ADOPTING_COMMIT = "f36da7de";
 
 const MIGRATE = 'run "noisefloor migrate", as a user who may create tables';
 
@@ -78,25 +80,18 @@ function namesIn(migrations: readonly Migration[], pattern: RegExp): string[] {
   return migrations.flatMap(({ statements }) => statements.flatMap((statement) => pattern.exec(statement)?.[1] ?? []));
 }
 
-type AppliedSchema = {
-  /** The migrations whose tables and views the database has. */
-  readonly applied: readonly Migration[];
-  /** Whether the predecessor's migrations made all of them, so that ours are not on record. */
-  readonly isOfPredecessor: boolean;
-};
+/** How a migration is called in errors. */
+export const labelOf = ({ version, name }: Pick<Migration, "version" | "name">) =>
+  `${String(version).padStart(4, "0")}_${name}`;
 
 /**
  * What a database has of these migrations.
  * @throws MigrationError when it has others, or one that has changed since.
  */
-export async function readApplied(client: ClickHouseClient, migrations: readonly Migration[]): Promise<AppliedSchema> {
-  const rows = await run(client, appliedMigrations, {});
-  if (matchesPredecessor(rows)) {
-    return { applied: migrations.filter(({ version }) => version <= PREDECESSOR_VERSION), isOfPredecessor: true };
-  }
-  const applied = new Map(rows.map((row) => [row.version, row]));
+export async function readApplied(client: ClickHouseClient, migrations: readonly Migration[]): Promise<Migration[]> {
+  const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
   assertNoDrift(migrations, applied);
-  return { applied: migrations.filter(({ version }) => applied.has(version)), isOfPredecessor: false };
+  return migrations.filter(({ version }) => applied.has(version));
 }
 
 /** Runs a statement of a migration on the server of a client. */
@@ -143,15 +138,14 @@ export async function migrate(
         (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
         ENGINE = ReplacingMergeTree ORDER BY version`,
     });
-    const { applied, isOfPredecessor } = await readApplied(client, migrations);
+    const applied = await readApplied(client, migrations);
     const existing = await readTables(client);
     const lost = [...tablesOf(applied), ...viewsOf(applied)].filter((name) => !existing.has(name));
     const isLost = lost.length > 0;
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
     }
-    if (isOfPredecessor) for (const statement of ADOPTION) await execute(client, statement);
-    const missing = migrations.filter((one) => isLost || isOfPredecessor || !applied.includes(one));
+    const missing = migrations.filter((one) => isLost || !applied.includes(one));
     // A database that had no observations before has nothing to fill rollups with.
     const isFilled = (rollup: string) => filled.has(rollup) || !existing.has("observations");
     const filled = new Set<string>();
@@ -201,11 +195,11 @@ export async function assertCurrentSchema(client: ClickHouseClient, migrations: 
 }
 
 async function assertServerIsCurrent(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
-  const { applied, isOfPredecessor } = await readApplied(client, migrations).catch((error: unknown) => {
+  const applied = await readApplied(client, migrations).catch((error: unknown) => {
     throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
   await assertFinished(client);
-  const missing = migrations.find((migration) => isOfPredecessor || !applied.includes(migration));
+  const missing = migrations.find((migration) => !applied.includes(migration));
   if (missing !== undefined) {
     throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
   }
@@ -262,7 +256,7 @@ function assertNoDrift(
     if (file.checksum !== row.checksum) {
       throw new MigrationError(
         `the database was made by a Noisefloor whose migration ${labelOf(row)} is another one than ours. If that one is ` +
-          `older, run "noisefloor migrate" of commit ${PREDECESSOR} first; if that fails too, start with a new database ` +
+          `older, run "noisefloor migrate" of commit ${LAST_ADOPTING_COMMIT} first; if that fails too, start with a new database ` +
           'and read the records again (docs/operations.md, "A database of an older version")',
       );
     }

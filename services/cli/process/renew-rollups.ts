@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { acquireStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
-import { adoptEarlierMark, readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
+import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -34,7 +34,6 @@ export function renewRollups({ store, log, closeStack }: Pick<ServiceContext, "s
     }
   };
   const renewAll = async () => {
-    await adoptEarlierMark(store.client).catch(() => {});
     let isFailing = false;
     while (!signal.aborted) {
       try {

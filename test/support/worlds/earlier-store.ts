@@ -1,24 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, join } from "node:path";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { createDistributedTables } from "@noisefloor/clickhouse-cluster/schema/distributed-tables.ts";
 import { serversOf } from "@noisefloor/clickhouse-cluster/store.ts";
-import { dropDatabase } from "./databases.ts";
+import { dropDatabase, MIGRATIONS } from "./databases.ts";
 import type { World } from "./world.ts";
 
-const EARLIER = fileURLToPath(new URL("../../fixtures/earlier-migrations.sql", import.meta.url));
-const FILE = /^-- file (\S+)\n/m;
+/** The first migration that an earlier store lacks: it makes a rollup of what is stored. */
+export const FIRST_MISSING = 22;
 
-/** Makes a world's database anew, empty, as the version before the current migrations made it. */
+/** Makes a world's database anew, empty, with some of the migrations. */
 export async function makeEarlierStore({ client, connection }: World): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-earlier-"));
   try {
-    const [, ...parts] = (await readFile(EARLIER, "utf8")).split(FILE);
-    for (let index = 0; index < parts.length; index += 2) {
-      await writeFile(join(folder, parts[index] ?? ""), parts[index + 1] ?? "");
-    }
+    const isEarlier = (path: string) => path === MIGRATIONS || Number(basename(path).slice(0, 4)) < FIRST_MISSING;
+    await cp(MIGRATIONS, folder, { recursive: true, filter: isEarlier });
     await dropDatabase(client, connection.database);
     // Without the views for dashboards of today, which read newer tables.
     for (const server of await serversOf(connection)) {
