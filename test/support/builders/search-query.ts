@@ -98,6 +98,12 @@ const TEXT_FIELDS: Readonly<Record<string, (one: Marked) => string | undefined>>
   ja4: ({ ja4 }) => ja4,
   hassh: ({ hassh }) => hassh,
   sensor: ({ sensorId }) => sensorId,
+  username: ({ credentials: [login] = [] }) => login?.username,
+  password: ({ credentials: [login] = [] }) => login?.password,
+  credential: ({ credentials: [login] = [] }) => login && `${login.username ?? ""}/${login.password ?? ""}`,
+  command: ({ commands: [command] = [] }) => command,
+  url: ({ urls: [url] = [] }) => url,
+  sha256: ({ payloads: [digest] = [] }) => digest,
 };
 const WITH_WORDS = ["organization", "city", "region", "rdns", "useragent"];
 const ALL_FIELDS = [...Object.keys(TEXT_FIELDS), "tags", "cve", "actor", "asn", "port", "protocol", "riot"];

@@ -167,6 +167,7 @@ function saidOf(field: string, address: Address, isPattern = false): string[] {
 function textsOf(field: string, address: Address, isPattern = false): string[] {
   const { ip, seen, known } = address;
   const said = (of: (one: Marked) => string | undefined) => seen.flatMap((one) => of(one) ?? []);
+  const logins = seen.flatMap(({ credentials = [] }) => credentials);
   switch (field) {
     case "classification":
       return [classificationOf(address)];
@@ -203,6 +204,20 @@ function textsOf(field: string, address: Address, isPattern = false): string[] {
       return said(({ ja4 }) => ja4);
     case "hassh":
       return said(({ hassh }) => hassh);
+    case "username":
+      return logins.flatMap(({ username }) => username || []);
+    case "password":
+      return logins.flatMap(({ password }) => password || []);
+    case "credential":
+      return logins.flatMap(({ username = "", password = "" }) =>
+        username || password ? `${username}/${password}` : [],
+      );
+    case "command":
+      return seen.flatMap(({ commands = [] }) => commands.filter((text) => text !== ""));
+    case "url":
+      return seen.flatMap(({ urls = [] }) => urls);
+    case "sha256":
+      return seen.flatMap(({ payloads = [] }) => payloads);
     case "sensor":
       return seen.filter(address.mayKnowSensor).map(({ sensorId }) => sensorId);
     case "protocol":
