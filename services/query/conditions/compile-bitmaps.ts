@@ -69,24 +69,23 @@ export function compileSearch(
   const merged = merge(query);
   const matching = toBitmap(merged);
   const counts = narrower.map((part) => `bitmapAndCardinality(found, ${toBitmap(merge(part))})`);
-  const recentOf = (set: AddressSet, since: number) => {
+  const earlierOf = (set: AddressSet, since: number) => {
     const number = numberOf(set);
-    sources[number] = { ...setSource(set, context), since: timeSql(since, bind) };
-    return `recent${number}`;
+    sources[number] = { ...setSource(set, context), before: timeSql(since, bind) };
+    return `earlier${number}`;
   };
-  const inReach = (since: number): string | undefined => {
+  const withinReach = (since: number): string => {
     const anchors = anchorsOf(merged, since);
-    if (anchors?.length === 0) return undefined;
-    const isJoined = sources.length < MAX_SETS_JOINED;
-    if (isJoined && anchors !== undefined) {
-      const again = `set${addSource(seenAgainSource(anchors, since, context))}`;
-      return joinBitmaps("bitmapOr", [...anchors.map((anchor) => recentOf(anchor, since)), again]);
+    if (anchors?.length === 0) return "matching";
+    if (anchors === undefined || sources.length >= MAX_SETS_JOINED) {
+      return `bitmapAnd(matching, set${numberOf({ ...SEEN, after: since })})`;
     }
-    return isJoined && numbers.has(keyOf(SEEN)) ? recentOf(SEEN, since) : `set${numberOf({ ...SEEN, after: since })}`;
+    const again = `set${addSource(seenAgainSource(anchors, since, context))}`;
+    const earlier = anchors.map((anchor) => earlierOf(anchor, since));
+    return `bitmapAndnot(matching, bitmapAndnot(${joinBitmaps("bitmapOr", earlier)}, ${again}))`;
   };
-  const reached = reach === undefined ? undefined : inReach(reach);
+  const found = reach === undefined ? "matching" : withinReach(reach);
   const bitmaps = readBitmapsSql(sources, bind);
-  const found = reached === undefined ? "matching" : `bitmapAnd(matching, ${reached})`;
   const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}]::Array(UInt64) AS narrower FROM (${bitmaps})`;
   const countSets = () => countRowsSql(sources.slice(0, sets.length));
   return { sql, params: { ...params, scopes: [...scopes], from }, scopes: context.scopes, sets, countSets };

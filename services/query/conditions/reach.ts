@@ -1,8 +1,7 @@
-import { type AddressSet, type FacetSet, type SetQuery, visitTree } from "./address-set.ts";
+import { type FacetSet, type SetQuery, visitTree } from "./address-set.ts";
 
-/** Fields whose values many addresses have: to look all of them up takes longer than to read who was seen. */
+/** Fields whose values many addresses have: those seen with one before a time are more than with another. */
 const COMMON: ReadonlySet<FacetSet["field"]> = new Set([
-  "seen",
   "tag",
   "country",
   "port",
@@ -14,21 +13,22 @@ const COMMON: ReadonlySet<FacetSet["field"]> = new Set([
 
 /**
  * Sets of which every address that matches has at least one, so that one seen with it since `reach` (milliseconds since
- * 1970 UTC) is in reach; none where all that match are; undefined where there are none of few addresses.
+ * 1970 UTC) is in reach. Without any, all that match are in reach; undefined where there are no such sets.
  */
 export function anchorsOf(query: SetQuery, reach: number): readonly FacetSet[] | undefined {
-  const isAnchor = (set: AddressSet): set is FacetSet =>
-    set.type === "facet" && set.match.type === "in" && set.after === undefined && !COMMON.has(set.field);
   return visitTree<readonly FacetSet[] | undefined>({
     constant: (value) => (value ? undefined : []),
     set(set) {
-      if (set.type === "facet" && set.after !== undefined && set.after >= reach) return [];
-      return isAnchor(set) ? [set] : undefined;
+      if (set.type !== "facet") return undefined;
+      if (set.after !== undefined) return set.after >= reach ? [] : undefined;
+      return set.match.type === "in" || set.match.type === "between" ? [set] : undefined;
     },
     not: () => undefined,
-    and: (of) => of.flatMap((anchors) => (anchors === undefined ? [] : [anchors])).toSorted(byLength)[0],
+    and: (of) => of.flatMap((anchors) => (anchors === undefined ? [] : [anchors])).toSorted(byAddresses)[0],
     or: (of) => (of.every((anchors) => anchors !== undefined) ? of.flat() : undefined),
   })(query);
 }
 
-const byLength = (one: readonly FacetSet[], other: readonly FacetSet[]) => one.length - other.length;
+/** Those that are likely to have fewer addresses first. */
+const byAddresses = (one: readonly FacetSet[], other: readonly FacetSet[]) => weightOf(one) - weightOf(other);
+const weightOf = (sets: readonly FacetSet[]) => sets.reduce((sum, { field }) => sum + (COMMON.has(field) ? 100 : 1), 0);

@@ -12,7 +12,7 @@ type NumberedSource = SetSource & { readonly number: number };
 
 /**
  * SQL: a SELECT of one row with a bitmap for each set, in the columns `set0`, `set1` and so on. Few bitmaps are joined,
- * which copies none of them: for those with `since` there are `recent0` and so on, too.
+ * which copies none of them: for those with `before` there are `earlier0` and so on, too.
  */
 export function readBitmapsSql(sources: readonly SetSource[], bind: Bind): string {
   if (sources.length > MAX_SETS_JOINED) {
@@ -21,8 +21,8 @@ export function readBitmapsSql(sources: readonly SetSource[], bind: Bind): strin
       SELECT mapFromArrays(groupArray(number), groupArray(addresses)) AS sets FROM (${readSetsSql(sources, bind)}))`;
   }
   const read = sources.map((source, number) => {
-    const recent = source.since === undefined ? "" : `, ${recentSql(source.since)} AS recent${number}`;
-    return `(SELECT ${BITMAP} AS set${number}${recent} ${fromSql(source)}) AS read${number}`;
+    const earlier = source.before === undefined ? "" : `, ${earlierSql(source.before)} AS earlier${number}`;
+    return `(SELECT ${BITMAP} AS set${number}${earlier} ${fromSql(source)}) AS read${number}`;
   });
   return `SELECT * FROM ${read.join(", ")}`;
 }
@@ -43,7 +43,7 @@ export function readSetsSql(sources: readonly SetSource[], bind: Bind): string {
 }
 
 const BITMAP = "groupBitmapState(toUInt32(source_ip))";
-const recentSql = (since: string) => `groupBitmapStateIf(toUInt32(source_ip), last_seen >= ${since})`;
+const earlierSql = (before: string) => `groupBitmapStateIf(toUInt32(source_ip), last_seen < ${before})`;
 
 /** SQL: the rows of one set. */
 function fromSql(set: SetSource): string {

@@ -33,8 +33,8 @@ export type SetSource = {
    * condition that takes long, so that each distinct value is compared once.
    */
   readonly reading: "range" | "rows" | "values";
-  /** SQL: a time. Who was seen with the set since then is a bitmap, too. */
-  readonly since?: string;
+  /** SQL: a time. Those of rows before it are a bitmap, too. */
+  readonly before?: string;
   /** With the reading `values`: the words that stand in a text of the value, and that text. */
   readonly words?: readonly string[];
   readonly text?: string;
