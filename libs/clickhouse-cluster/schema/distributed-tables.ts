@@ -31,11 +31,12 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
     for (const name of DROPPED_TABLES) {
       await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
     }
-    // Migrations of another version may make fewer tables.
+    // Migrations of another version may make fewer tables, and no views for dashboards.
     const present = await readTableNames(client, database);
-    for (const source of [...SPREAD_TABLES, ...ROW_VIEWS]) if (present.has(source)) await distribute(source);
-    for (const name of REFERENCE_VIEWS) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
-    for (const name of COUNT_VIEWS) {
+    const isPresent = (name: string) => present.has(name);
+    for (const source of [...SPREAD_TABLES, ...ROW_VIEWS].filter(isPresent)) await distribute(source);
+    for (const name of REFERENCE_VIEWS.filter(isPresent)) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
+    for (const name of COUNT_VIEWS.filter(isPresent)) {
       await distribute(name, perShardName(name));
       // An address is on one shard, so the counts of all shards add up.
       await view(
