@@ -35,7 +35,8 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
     const present = await readTableNames(client, database);
     const isPresent = (name: string) => present.has(name);
     for (const source of [...SPREAD_TABLES, ...ROW_VIEWS].filter(isPresent)) await distribute(source);
-    for (const name of REFERENCE_VIEWS.filter(isPresent)) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
+    for (const name of REFERENCE_VIEWS.filter(isPresent))
+      await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
     for (const name of COUNT_VIEWS.filter(isPresent)) {
       await distribute(name, perShardName(name));
       // An address is on one shard, so the counts of all shards add up.

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
-import { ensureJars } from "@noisefloor/kafka/local-broker/java-server.ts";
 import { keepOutputTail } from "@noisefloor/telemetry/output-tail.ts";
+import { ensureJars } from "../../support/servers/java/java-server.ts";
 import type { FoundAddresses } from "../search-questions.ts";
 
 const FOLDER = fileURLToPath(new URL("./lucene", import.meta.url));

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
-import { startLocalBroker } from "@noisefloor/kafka/local-broker/local-broker.ts";
 import getPort from "get-port";
 import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";
 import { startCluster } from "./cluster.ts";
 import { firstAvailable } from "./first-available.ts";
+import { startLocalBroker } from "./java/local-broker.ts";
 
 /** A broker that a test can end, and that comes back at the same address with its data. */
 export type RestartableBroker = {

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureJars, startJavaServer } from "@noisefloor/kafka/local-broker/java-server.ts";
 import getPort from "get-port";
+import { ensureJars, startJavaServer } from "../java/java-server.ts";
 
 const POM = fileURLToPath(new URL("pom.xml", import.meta.url));
 /** The release that the pom names. */

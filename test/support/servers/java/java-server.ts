@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { keepOutputTail } from "@noisefloor/telemetry/output-tail.ts";
 
-/** A server that a JVM runs on this machine, for development and tests. */
+/** A server that a JVM runs on this machine, for tests. */
 export type JavaServer = { end(signal: "SIGTERM" | "SIGKILL"): Promise<void> };
 
 export class JavaServerError extends Error {

@@ -23,7 +23,7 @@ export type LocalBroker = {
 
 /**
  * Runs Apache Kafka itself as a process on this machine (one KRaft node, loopback only, data deleted at the end),
- * for development and tests. Needs a JVM from 17 on, and Maven the first time, to download the jars.
+ * for tests. Needs a JVM from 17 on, and Maven the first time, to download the jars.
  * @param folder holds the `pom.xml` that pins the jars and the broker's `log4j2.properties`.
  * @throws JavaServerError
  */
