@@ -176,14 +176,11 @@ async function eachPortion(
 }
 
 /** Fills the rollups of every shard from its observations. @returns false when it was cancelled. */
-async function rebuildAll(
-  { clients }: Target,
-  { target: { database }, signal, ...options }: RebalanceOptions,
-): Promise<boolean> {
+async function rebuildAll({ clients }: Target, { signal, ...options }: RebalanceOptions): Promise<boolean> {
   const progress = sumProgress(clients.length, progressOf(options, "rebuilding rollups"));
   await onAllServers(clients, signal, async (shard, index, stop) => {
     for (const table of DERIVED_TABLES) await shard.command({ query: `TRUNCATE TABLE ${table}` });
-    await rebuildRollups(shard, database, { signal: stop, onProgress: progress(index) });
+    await rebuildRollups(shard, { signal: stop, onProgress: progress(index) });
   });
   return !signal.aborted;
 }

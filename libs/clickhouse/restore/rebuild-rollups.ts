@@ -6,12 +6,11 @@ import { DERIVED_TABLES } from "../schema/tables.ts";
 
 /**
  * Fills the rollups from the observations by the SELECT of their views, a slice at a time.
- * @param client of the database `database`, whose rollups are empty.
+ * @param client of a database whose rollups are empty.
  * @returns whether it was done; false when it was cancelled.
  */
 export async function rebuildRollups(
   client: ClickHouseClient,
-  database: string,
   { signal, onProgress = () => {} }: BackupOptions,
 ): Promise<boolean> {
   const slices = await sliceObservations(client);
@@ -21,7 +20,7 @@ export async function rebuildRollups(
     const view = await readRollupView(client, table);
     for (const { where, rows } of slices) {
       if (signal.aborted) return false;
-      await fillRollup(client, { table, view, source: `${database}.observations`, where });
+      await fillRollup(client, { table, view, where });
       done += rows;
       onProgress(done, total);
     }

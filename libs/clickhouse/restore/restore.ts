@@ -45,7 +45,7 @@ export const PREPARATIONS: readonly Preparation[] = [
   { step: "checking", run: ({ prepared }, _from, options) => checkParts(prepared, options) },
   {
     step: "rebuilding rollups",
-    run: ({ prepared, scratch }, _from, options) => rebuildRollups(prepared, scratch.database, options),
+    run: ({ prepared }, _from, options) => rebuildRollups(prepared, options),
   },
 ];
 

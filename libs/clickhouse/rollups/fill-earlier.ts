@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { isUnknownTable } from "../client/errors.ts";
-import { defineQuery, run, runForOne } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { waitForInserts } from "../client/running-inserts.ts";
+import { applyDurability, readDurability } from "../schema/durability.ts";
 import { sliceObservations } from "./slices.ts";
 import { fillRollup, readRollupView } from "./views.ts";
 
@@ -18,13 +19,6 @@ const slicesOfFill = defineQuery({
   sql: `SELECT slice, is_done FROM ${FILLS} FINAL WHERE rollup = {rollup:String} AND view = {view:String} ORDER BY slice`,
   params: z.object({ rollup: z.string(), view: z.string() }),
   row: z.object({ slice: z.string(), is_done: z.boolean() }),
-});
-
-const currentDatabase = defineQuery({
-  name: "current-database",
-  sql: "SELECT currentDatabase() AS database",
-  params: z.object({}),
-  row: z.object({ database: z.string() }),
 });
 
 /** Called when `done` of `total` slices of the observations are in a rollup. */
@@ -42,7 +36,8 @@ export async function fillEarlier(owner: ClickHouseClient, rollups: readonly str
   if (server === undefined) throw new RangeError("an owner without servers");
   await waitForInserts(servers);
   await owner.sync(["observations"]);
-  const { database } = await runForOne(server, currentDatabase, {});
+  // A slice that is on record must not be lost in a power cut, if observations are not.
+  if (await readDurability(server)) for (const each of servers) await applyDurability(each, true);
   for (const rollup of rollups) {
     const view = await readRollupView(server, rollup);
     // A view that was changed since an interrupted fill makes other rows.
@@ -51,7 +46,7 @@ export async function fillEarlier(owner: ClickHouseClient, rollups: readonly str
     let done = slices.filter(({ is_done }) => is_done).length;
     for (const { slice, is_done } of slices) {
       if (is_done) continue;
-      await fillRollup(server, { table: rollup, view, source: `${database}.observations`, where: slice });
+      await fillRollup(server, { table: rollup, view, where: slice });
       if ((await insertSlices(server, [{ ...fill, slice, is_done: true }]).catch(ended)) === undefined) break;
       onFill(rollup, ++done, slices.length);
     }

@@ -66,7 +66,7 @@ async function replaceOn(owner: ClickHouseClient, options: ReplaceOptions): Prom
       await attachOthers(owner, table, times);
       for (const where of fills) {
         if (signal?.aborted) return false;
-        await fillRollup(owner, { table: second(table), view, source: `${database}.observations`, where });
+        await fillRollup(owner, { table: second(table), view, where });
         onProgress(++done, total);
       }
     }
@@ -76,7 +76,7 @@ async function replaceOn(owner: ClickHouseClient, options: ReplaceOptions): Prom
     for (const server of servers) await server.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
     await waitForInserts(servers);
     await owner.sync(["observations"]);
-    await fillSince(owner, { at, database, views });
+    await fillSince(owner, { at, views });
     return true;
   } finally {
     await dropSeconds(servers);
@@ -109,13 +109,13 @@ const LIST_BYTES = 100_000;
  */
 async function fillSince(
   owner: ClickHouseClient,
-  { at, database, views }: { at: number; database: string; views: ReadonlyMap<string, RollupView> },
+  { at, views }: { at: number; views: ReadonlyMap<string, RollupView> },
 ): Promise<void> {
   const addresses = (await run(owner, addressesSince, { at })).map(({ ip }) => literal(ip));
   for (const some of chunksOf(addresses, ({ length }) => length + 2, { bytes: LIST_BYTES })) {
     const where = `source_ip IN (${some.join(", ")})`;
     for (const [table, view] of views) {
-      await fillRollup(owner, { table, view, source: `${database}.observations`, where });
+      await fillRollup(owner, { table, view, where });
     }
   }
 }

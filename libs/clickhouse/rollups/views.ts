@@ -8,11 +8,11 @@ import { storingAgain } from "../client/storing-again.ts";
 /** Inserts go by position: the columns of a view may stand in another order than those of its table. */
 const viewSelect = defineQuery({
   name: "view-select",
-  sql: `SELECT as_select AS select,
+  sql: `SELECT as_select AS select, concat(currentDatabase(), '.observations') AS source,
       (SELECT groupArray(name) FROM system.columns WHERE database = currentDatabase() AND table = {view:String}) AS columns
     FROM system.tables WHERE database = currentDatabase() AND name = {view:String}`,
   params: z.object({ view: z.string() }),
-  row: z.object({ select: z.string(), columns: z.array(z.string()) }),
+  row: z.object({ select: z.string(), source: z.string(), columns: z.array(z.string()) }),
 });
 
 /** How the view of a rollup makes its rows of observations. */
@@ -27,15 +27,14 @@ export async function readRollupView(client: ClickHouseClient, table: string): P
 /**
  * Fills a table by the SELECT of a rollup's view with those observations for which a condition in SQL holds. FINAL:
  * rows that another replaced must not count, as their tags may be other ones.
- * @param source the observations' table, with its database.
  */
 export async function fillRollup(
   client: ClickHouseClient,
-  { table, view, source, where }: { table: string; view: RollupView; source: string; where: string },
+  { table, view, where }: { table: string; view: RollupView; where: string },
 ): Promise<void> {
   await client.command({
     query: `INSERT INTO ${identifier(table)} (${view.columns.map(identifier).join(", ")}) ${view.select}
-      SETTINGS additional_table_filters = {${literal(source)}: ${literal(where)}}, final = 1,
+      SETTINGS additional_table_filters = {${literal(view.source)}: ${literal(where)}}, final = 1,
         do_not_merge_across_partitions_select_final = 1`,
     clickhouse_settings: storingAgain(),
   });

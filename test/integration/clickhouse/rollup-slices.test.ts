@@ -48,7 +48,7 @@ test("rollups that are filled slice by slice have the content that the views gav
     const view = await readRollupView(world.client, table);
     await world.client.command({ query: `TRUNCATE TABLE ${table}` });
     for (const { where } of slices) {
-      await fillRollup(world.client, { table, view, source: `${world.connection.database}.observations`, where });
+      await fillRollup(world.client, { table, view, where });
     }
   }
   expect(await storeContents(world.client)).toEqual(before);
