@@ -1,6 +1,7 @@
 import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { NETWORK_ASN, NETWORK_ORGANIZATION } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { z } from "zod";
 import { addUpSeverities, countPerSeverity, severityCount } from "../activity/queries.ts";
@@ -36,41 +37,36 @@ export const countObservations = defineQuery({
   row: z.object({ hour: z.int(), observations: z.int() }),
 });
 
-const LIMITED = { ...sinceParams.shape, limit: z.int() };
-
-/** Those with the most addresses, ties by a column. */
-const mostActive = (column: string) => `ORDER BY active_ips DESC, ${column} LIMIT {limit:UInt32}`;
-
-const PER_NETWORK = `SELECT ${NETWORK_ASN} AS asn, max(${NETWORK_ORGANIZATION}) AS organization, uniqExact(source_ip) AS active_ips
-    FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'network' AND value >= '0000000001' AND ${SEEN} GROUP BY asn`;
-
-/** The networks with the most addresses, ties by number. Of a network's names, the last in alphabetical order. */
-export const countByNetwork = defineQuery({
-  name: "stats-networks",
-  sql: `${PER_NETWORK} ${mostActive("asn")}`,
-  perServer: PER_NETWORK,
-  combine: (results) => `SELECT asn, max(organization) AS organization, sum(active_ips) AS active_ips
-      FROM ${results} GROUP BY asn ${mostActive("asn")}`,
-  params: z.object(LIMITED),
-  row: z.object({ asn: z.int(), organization: z.string(), active_ips: z.int() }),
-});
-
-const PER_COUNTRY = `SELECT upper(value) AS country, uniqExact(source_ip) AS active_ips
-    FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'country' AND ${SEEN} GROUP BY country`;
-
-/** The countries with the most addresses, ties by code. */
-export const countByCountry = defineQuery({
-  name: "stats-countries",
-  sql: `${PER_COUNTRY} ${mostActive("country")}`,
-  perServer: PER_COUNTRY,
-  combine: (results) => `SELECT country, sum(active_ips) AS active_ips
-      FROM ${results} GROUP BY country ${mostActive("country")}`,
-  params: z.object(LIMITED),
-  row: z.object({ country: z.string(), active_ips: z.int() }),
-});
+/**
+ * The places with the most addresses, ties by place: values of a field since one. Of a network's names, the last in
+ * alphabetical order.
+ */
+function countByPlace<Place extends z.ZodType>(
+  name: string,
+  field: FacetField,
+  first: string,
+  sql: string,
+  place: Place,
+) {
+  const counted = `SELECT ${sql} AS place, max(${NETWORK_ORGANIZATION}) AS organization, uniqExact(source_ip) AS active_ips
+    FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = '${field}' AND value >= '${first}' AND ${SEEN} GROUP BY place`;
+  const mostActive = "ORDER BY active_ips DESC, place LIMIT {limit:UInt32}";
+  return defineQuery({
+    name,
+    sql: `${counted} ${mostActive}`,
+    perServer: counted,
+    combine: (results) => `SELECT place, max(organization) AS organization, sum(active_ips) AS active_ips
+      FROM ${results} GROUP BY place ${mostActive}`,
+    params: sinceParams.extend({ limit: z.int() }),
+    row: z.object({ place, organization: z.string(), active_ips: z.int() }),
+  });
+}
+export const countByNetwork = countByPlace("stats-networks", "network", "0000000001", NETWORK_ASN, z.int());
+export const countByCountry = countByPlace("stats-countries", "country", "", "upper(value)", z.string());
 
 /**
- * All distinct addresses that were seen since a time, by their severity since `since`. Tags by intention, as the server compares each distinct value of the column once.
+ * All distinct addresses that were seen since a time, by their severity since `since`.
+ * Tags by intention, as the server compares each distinct value of the column once.
  */
 export const countSeenBySeverity = defineQuery({
   name: "stats-classifications",

@@ -56,7 +56,7 @@ export function registerStats(app: FastifyInstance, deps: StatsDeps): void {
   registerStatistic(app, getStatsByNetwork, deps, {
     read: (parameters, signal) => besideAll(deps.read(countByNetwork, parameters, signal), parameters, signal),
     toBody: ([rows, total_ips], { metadata }) => ({
-      networks: rows.map((network) => ({ ...network, asn: `AS${network.asn}` })),
+      networks: rows.map(({ place, ...network }) => ({ ...network, asn: `AS${place}` })),
       total_ips,
       metadata,
     }),
@@ -64,7 +64,7 @@ export function registerStats(app: FastifyInstance, deps: StatsDeps): void {
   registerStatistic(app, getStatsByCountry, deps, {
     read: (parameters, signal) => besideAll(deps.read(countByCountry, parameters, signal), parameters, signal),
     toBody: ([rows, total_ips], { metadata }) => ({
-      countries: rows.map(({ country: code, active_ips }) => ({
+      countries: rows.map(({ place: code, active_ips }) => ({
         country: countryName(code),
         country_code: code,
         active_ips,

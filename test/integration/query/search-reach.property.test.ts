@@ -82,7 +82,7 @@ async function expectInReach(query: string) {
 
 test("a plan finds of random queries what the oracle finds that was seen within its reach", async () => {
   const random = seeded(5);
-  const words: QueryWords = { seen, tags: TAGS, actors: [], now: NOW };
+  const words: QueryWords = { seen, tags: TAGS, actors: ["Operator of nothing"], now: NOW };
   let lost = 0;
   for (let count = 0; count < QUERIES; count++) {
     const isOfPaths = random.chance(0.6);
