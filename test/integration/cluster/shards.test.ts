@@ -89,7 +89,8 @@ test("each observation, and all that is derived from it, is on the shard of its 
   const numbers = [...new Set(ips.map(ipv4ToNumber))].sort((a, b) => a - b);
   const expected = shards.map((_, shard) => numbers.filter((number) => shardOf(number) === shard));
   for (const shard of expected) expect(shard.length).toBeGreaterThan(50);
-  for (const table of [OBSERVATIONS, TAG_ADDRESSES, ADDRESS_FACETS].map((name) => `${name} FINAL`)) {
+  const seen = `${ADDRESS_FACETS} FINAL WHERE field = 'seen'`;
+  for (const table of [`${OBSERVATIONS} FINAL`, `${TAG_ADDRESSES} FINAL`, seen]) {
     expect(await addressesIn(table), table).toEqual(expected);
   }
 });
