@@ -79,6 +79,15 @@ test("the blocks of a large answer are handed on one after the other, and the ti
   expect(seconds[0]).toBeLessThan(2);
 });
 
+test("an answer that is longer than the server's buffer is read whole, and one that an error ends is none", async () => {
+  const count = 6_000_000;
+  const ids = (value: string) => ({ ...inBlocks, sql: `SELECT toUInt32(${value}) AS id FROM numbers(${count})` });
+  const blocks = await run(client, ids("number"), {});
+  expect(blocks.reduce((sum, { id }) => sum + id.length, 0)).toBe(count);
+  expect(blocks.at(-1)?.id.at(-1)).toBe(count - 1);
+  await expect(run(client, ids(`number + throwIf(number = ${count - 1})`), {})).rejects.toThrow();
+});
+
 test("an error in the work on a block ends the answer, and so does a caller who has gone", async () => {
   const outcomes: string[] = [];
   const read = reader(client, { maxSeconds: 10, onEnd: (_query, outcome) => outcomes.push(outcome) });
