@@ -38,6 +38,16 @@ test("a rule about what an observation lacks is evaluated when the rest of it ma
   expect(tagsFor({})).toEqual([]);
 });
 
+test("a login as a whole and the name of a TLS server are fields", () => {
+  const { tagsFor } = createTagger([
+    ruleOf("default", { credential: ["root/admin", "admin/*"] }),
+    ruleOf("panel", { "sni|endswith": ".panel.example" }),
+  ]);
+  const credentials = [{ username: "Root" }, { username: "ROOT", password: "admin" }];
+  expect(tagsFor({ credentials, tls: { sni: "a.panel.example" } })).toEqual(["default", "panel"]);
+  expect(tagsFor({ credentials: [{ username: "root" }, { password: "admin" }, {}], tls: {} })).toEqual([]);
+});
+
 test("tags are sorted and none is there twice", () => {
   const { tagsFor } = createTagger([
     ruleOf("b", { method: "GET" }),

@@ -26,7 +26,17 @@ const REST = { observed_at: "2026-01-01T00:00:00Z", source_ip: "8.8.8.8", sensor
 export function toObservation(value: unknown): WireObservation | string {
   const example = exampleSchema.safeParse(value, { error: describeIssue });
   if (!example.success) return describe(example.error);
-  const { uri, path, query, username, password, validated_rdns, source_ip = REST.source_ip, ...fields } = example.data;
+  const {
+    uri,
+    path,
+    query,
+    username,
+    password,
+    credential,
+    validated_rdns,
+    source_ip = REST.source_ip,
+    ...fields
+  } = example.data;
   if (uri !== undefined && (path !== undefined || query !== undefined)) {
     return "takes uri, or path and query, not both";
   }
@@ -36,7 +46,7 @@ export function toObservation(value: unknown): WireObservation | string {
       ...REST,
       ...membersOf(MEMBERS, fields),
       source_ip,
-      credentials: loginsOf(username, password),
+      credentials: [...loginsOf(username, password), ...[credential ?? []].flat().map(splitLogin)],
       http: membersOf(HTTP, { ...fields, ...target }),
       tls: membersOf(TLS, fields),
       ssh: membersOf(SSH, fields),
@@ -59,6 +69,12 @@ function membersOf(table: Members, example: Example): Record<string, unknown> {
 function splitUri(uri: string) {
   const [path, ...query] = uri.split("?");
   return { path, query: query.length > 0 ? query.join("?") : undefined };
+}
+
+/** A login as a rule has it whole: `root/admin`. */
+function splitLogin(login: string | number) {
+  const [username, ...password] = String(login).split("/");
+  return { username, password: password.join("/") };
 }
 
 /** The first name goes with the first password, and so on. */
