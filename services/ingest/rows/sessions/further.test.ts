@@ -178,3 +178,9 @@ test("ten thousand requests of one session are ten thousand observations", async
   const records = Array.from({ length: 10_000 }, (_, index) => ({ http: { method: "GET", path: `/${index}` } }));
   expect(await join(partsOf(records), [3_000])).toHaveLength(10_000);
 });
+
+test("TLS hellos of one session for other servers are observations of their own", async () => {
+  const hellos = ["a.example", "b.example", "c.example", "d.example"].map((sni) => ({ tls: { ja4: "t13d", sni } }));
+  const states = await join(partsOf([...hellos, ...hellos]), [3]);
+  expect(sorted(states.map(({ observation: { tls } }) => tls))).toEqual(sorted(hellos.map(({ tls }) => tls)));
+});

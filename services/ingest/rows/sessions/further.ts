@@ -59,7 +59,7 @@ export function furtherIdOf(sessionId: string, observation: Observation, level: 
 
 const requestOf = ({ http }: Observation) => [http?.method, http?.host, http?.path, http?.query];
 
-/** What names a TLS client besides its fingerprints. Ids are stored: it changes those of observations that have it only. */
+/** Members of TLS without a place in stored ids: only the ids of observations that have them differ by them. */
 const furtherTls = ({ tls }: Observation) =>
   TLS_NAMES.flatMap((name) => (name === "ja3" || name === "ja4" || !tls?.[name] ? [] : [`${name}=${tls[name]}`]));
 
