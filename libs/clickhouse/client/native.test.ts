@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { IncompleteResponseError } from "./errors.ts";
-import { ArrayColumn, type NumberBlock, readNumberBlocks } from "./native.ts";
+import { type Block, readBlocks } from "./native.ts";
 
 const text = (value: string) => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
 const column = (name: string, type: string, bytes: readonly number[]) =>
@@ -15,12 +15,12 @@ const FIRST = Buffer.concat([
 const SECOND = Buffer.concat([Buffer.from([1, 1]), column("bits", "UInt128", [...Array(15).fill(0), 1])]);
 
 /** The blocks of a response that arrives in pieces of a size in bytes. */
-async function read(response: Buffer, size = response.length): Promise<readonly NumberBlock[]> {
+async function read(response: Buffer, size = response.length): Promise<readonly Block[]> {
   async function* pieces() {
     for (let at = 0; at < response.length; at += size) yield response.subarray(at, at + size);
   }
-  const blocks: NumberBlock[] = [];
-  for await (const block of readNumberBlocks(pieces())) blocks.push(block);
+  const blocks: Block[] = [];
+  for await (const block of readBlocks(pieces())) blocks.push(block);
   return blocks;
 }
 
@@ -41,18 +41,24 @@ test("blocks are read column by column, wide numbers as words with the lowest fi
   }
 });
 
-test("a column of arrays is read as their values and where each array ends, in whatever pieces it comes", async () => {
+test("columns of arrays are read as their values, and texts and short numbers are read, in whatever pieces they come", async () => {
   const response = Buffer.concat([
-    Buffer.from([2, 3]),
+    Buffer.from([5, 3]),
     column("addresses", "SimpleAggregateFunction(groupUniqArrayArray, Array(IPv4))", [
       ...[2, 2, 3].flatMap((end) => [end, 0, 0, 0, 0, 0, 0, 0]),
       ...[4, 3, 2, 1, 255, 255, 255, 255, 1, 0, 0, 0],
     ]),
     column("hash_from", "UInt32", [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]),
+    column("names", "Array(String)", [...[1, 1, 2].flatMap((end) => [end, 0, 0, 0, 0, 0, 0, 0]), 1, 65, 2, 0xc3, 0xa9]),
+    column("severity", "UInt8", [1, 255, 3]),
+    column("ports", "UInt16", [1, 0, 0xe7, 3, 22, 0]),
   ]);
   const columns = {
-    addresses: new ArrayColumn(Uint32Array.of(2, 2, 3), Uint32Array.of(0x01020304, 0xffff_ffff, 1)),
+    addresses: Uint32Array.of(0x01020304, 0xffff_ffff, 1),
     hash_from: Uint32Array.of(1, 2, 3),
+    names: ["A", "é"],
+    severity: Uint8Array.of(1, 255, 3),
+    ports: Uint16Array.of(1, 999, 22),
   };
   for (let size = 1; size <= response.length; size++)
     expect(await read(response, size)).toEqual([{ rows: 3, columns }]);
@@ -68,7 +74,7 @@ test("a block is read before the next one has come", async () => {
     isAsked = true;
     yield SECOND;
   }
-  const blocks = readNumberBlocks(pieces());
+  const blocks = readBlocks(pieces());
   expect((await blocks.next()).value).toMatchObject({ rows: 2 });
   expect(isAsked).toBe(false);
 });
@@ -82,10 +88,10 @@ test("a response is ended when its reader stops, or cannot read it", async () =>
       ended++;
     }
   }
-  for await (const _block of readNumberBlocks(endless(FIRST))) break;
+  for await (const _block of readBlocks(endless(FIRST))) break;
   expect(ended).toBe(1);
   const broken = Buffer.from("Code: 241. DB::Exception: Memory limit exceeded (for query), while executing");
-  await expect(readNumberBlocks(endless(broken)).next()).rejects.toThrow(IncompleteResponseError);
+  await expect(readBlocks(endless(broken)).next()).rejects.toThrow(IncompleteResponseError);
   expect(ended).toBe(2);
 });
 
@@ -104,8 +110,8 @@ test("a block that is cut anywhere is an error", async () => {
   }
 });
 
-test("a response that holds anything but numbers is an error", async () => {
-  for (const type of ["String", "Array(String)", "Array(Array(UInt32))"]) {
+test("a response that holds anything but numbers and texts is an error", async () => {
+  for (const type of ["Nullable(UInt32)", "LowCardinality(String)", "Array(Array(UInt32))"]) {
     const other = Buffer.concat([Buffer.from([1, 1]), column("name", type, [1, 65])]);
     await expect(read(other)).rejects.toThrow(`the response has a column of type ${type}`);
   }

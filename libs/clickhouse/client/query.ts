@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import type { z } from "zod";
 import type { ClickHouseClient, QuerySql } from "./client.ts";
 import { IncompleteResponseError, isRefused, StoreTimeoutError, withoutValues } from "./errors.ts";
-import { readNumberBlocks } from "./native.ts";
+import { readBlocks } from "./native.ts";
 import { responseRows } from "./response.ts";
 
 /** Several parameters of a query that its definition makes of one value. */
@@ -38,8 +38,8 @@ export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly params: Params;
   readonly row: Row;
   /**
-   * `Native` where the response has very many rows of numbers: what the query answers with then are not these but
-   * blocks of them, each an object of columns, see {@link readNumberBlocks}. Left out, the response comes as JSON.
+   * `Native` where the response has very many values: what the query answers with then are not these but
+   * blocks of them, each an object of columns, see {@link readBlocks}. Left out, the response comes as JSON.
    */
   readonly format?: "Native";
   /**
@@ -202,7 +202,7 @@ async function sendBound<Params extends z.ZodType<Record<string, unknown>>, Row 
     if (signal !== undefined) addAbortSignal(signal, stream);
     const blocks: z.output<Row>[] = [];
     let rows = 0;
-    for await (const block of readNumberBlocks(stream)) {
+    for await (const block of readBlocks(stream)) {
       signal?.throwIfAborted();
       rows += block.rows;
       const columns = definition.row.parse(block.columns);

@@ -1,8 +1,8 @@
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { readColumns } from "../client/columns.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { numberColumn } from "../client/native.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { FEED_OBJECTS } from "../client/table-names.ts";
 
 const objectSchema = z.object({
@@ -65,22 +65,24 @@ export type ObjectIndex = {
   readonly isRevoked: Uint8Array;
 };
 
-export function readObjectIndex(client: ClickHouseClient, feedId: string): Promise<ObjectIndex> {
-  const query = {
-    name: "feed-object-index",
-    sql: `SELECT groupArray(address), groupArray(toUInt32(last_seen)),
-        groupArray(toUInt32(intDiv(toUnixTimestamp64Milli(modified_at), 3600000))), groupArray(toUInt8(is_revoked))
-      FROM (SELECT * FROM ${FEED_OBJECTS} FINAL WHERE feed_id = {feedId:UUID} ORDER BY address)`,
-    params: { feedId },
-    settings: { readonly: "2" },
-  };
-  return readColumns(client, query, (row) => ({
-    addresses: row.uint32s(),
-    lastSeen: row.uint32s(),
-    modifiedHours: row.uint32s(),
-    isRevoked: row.uint8s(),
-  }));
-}
+const objectIndex = defineQuery({
+  name: "feed-object-index",
+  sql: `SELECT groupArray(address) AS addresses, groupArray(toUInt32(last_seen)) AS lastSeen,
+      groupArray(toUInt32(intDiv(toUnixTimestamp64Milli(modified_at), 3600000))) AS modifiedHours,
+      groupArray(toUInt8(is_revoked)) AS isRevoked
+    FROM (SELECT * FROM ${FEED_OBJECTS} FINAL WHERE feed_id = {feedId:UUID} ORDER BY address)`,
+  params: z.object({ feedId: z.string() }),
+  row: z.object({
+    addresses: numberColumn,
+    lastSeen: numberColumn,
+    modifiedHours: numberColumn,
+    isRevoked: z.instanceof(Uint8Array),
+  }),
+  format: "Native",
+});
+
+export const readObjectIndex = (client: ClickHouseClient, feedId: string): Promise<ObjectIndex> =>
+  runForOne(client, objectIndex, { feedId });
 
 const newestVersion = defineQuery({
   name: "newest-feed-objects",
@@ -154,16 +156,21 @@ export async function* readAllObjects(client: ClickHouseClient, feedId: string):
   }
 }
 
-const changedSince = {
+const changedSince = defineQuery({
   name: "feed-objects-changed",
-  sql: `SELECT groupArray(address) FROM (SELECT address FROM ${FEED_OBJECTS} FINAL
+  sql: `SELECT groupArray(address) AS addresses FROM (SELECT address FROM ${FEED_OBJECTS} FINAL
       WHERE feed_id = {feedId:UUID} AND modified_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC') ORDER BY address)`,
-  settings: { readonly: "2" },
-};
+  params: z.object({ feedId: z.string(), since: z.int() }),
+  row: z.object({ addresses: numberColumn }),
+  format: "Native",
+});
 
 /** The addresses whose version is newer than a time in milliseconds since 1970 UTC, in their order. */
-export const readChangedObjects = (client: ClickHouseClient, feedId: string, since: number): Promise<Uint32Array> =>
-  readColumns(client, { ...changedSince, params: { feedId, since } }, (row) => row.uint32s());
+export const readChangedObjects = async (
+  client: ClickHouseClient,
+  feedId: string,
+  since: number,
+): Promise<Uint32Array> => (await runForOne(client, changedSince, { feedId, since })).addresses;
 
 /** A page of objects begins after this version. */
 export type ObjectPosition = { readonly modifiedAt: number; readonly address: number };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { readColumns } from "../client/columns.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { numberColumn, wideNumbers } from "../client/native.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { FEED_REFRESHES } from "../client/table-names.ts";
 
 /** The parent of a list that is not the change of another one. */
@@ -112,44 +112,49 @@ export type StoredChange = {
   readonly removed: Uint32Array;
 };
 
+const changesBetween = defineQuery({
+  name: "feed-changes",
+  sql: `SELECT groupArray(toString(revision)) AS revisions, groupArray(toString(parent)) AS parents,
+      groupArray(toUInt64(toUnixTimestamp64Milli(refreshed_at))) AS times,
+      groupArray(toUInt32(length(added))) AS addedSizes, groupArray(toUInt32(length(removed))) AS removedSizes,
+      arrayFlatten(groupArray(added)) AS allAdded, arrayFlatten(groupArray(removed)) AS allRemoved
+    FROM (SELECT revision, parent, refreshed_at, added, removed FROM ${FEED_REFRESHES}
+      WHERE feed_id = {feedId:UUID} AND parent != revision
+        AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        AND refreshed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
+      ORDER BY refreshed_at LIMIT 1 BY revision)`,
+  params: z.object({ feedId: z.string(), since: z.int(), until: z.int() }),
+  row: z.object({
+    revisions: z.array(z.string()),
+    parents: z.array(z.string()),
+    times: wideNumbers,
+    addedSizes: numberColumn,
+    removedSizes: numberColumn,
+    allAdded: numberColumn,
+    allRemoved: numberColumn,
+  }),
+  format: "Native",
+});
+
 /**
  * The changes of a feed that were made in a time, with those that another process made of the same parents.
  * @param since milliseconds since 1970 UTC, as `until`, which is in the time, too.
  */
-export function readChanges(
+export async function readChanges(
   client: ClickHouseClient,
   feedId: string,
   since: number,
   until: number,
 ): Promise<StoredChange[]> {
-  const query = {
-    name: "feed-changes",
-    sql: `SELECT groupArray(toString(revision)), groupArray(toString(parent)),
-        groupArray(toUInt64(toUnixTimestamp64Milli(refreshed_at))),
-        groupArray(toUInt32(length(added))), groupArray(toUInt32(length(removed))),
-        arrayFlatten(groupArray(added)), arrayFlatten(groupArray(removed))
-      FROM (SELECT revision, parent, refreshed_at, added, removed FROM ${FEED_REFRESHES}
-        WHERE feed_id = {feedId:UUID} AND parent != revision
-          AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-          AND refreshed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
-        ORDER BY refreshed_at LIMIT 1 BY revision)`,
-    params: { feedId, since, until },
-    settings: { readonly: "2" },
-  };
-  return readColumns(client, query, (row) => {
-    const revisions = row.strings();
-    const parents = row.strings();
-    const times = row.uint64s();
-    const [addedSizes, removedSizes] = [row.uint32s(), row.uint32s()];
-    const [added, removed] = [pieces(row.uint32s()), pieces(row.uint32s())];
-    return revisions.map((revision, index) => ({
-      revision,
-      parent: parents[index] ?? NO_REVISION,
-      refreshedAt: times[index] ?? 0,
-      added: added(addedSizes[index] ?? 0),
-      removed: removed(removedSizes[index] ?? 0),
-    }));
-  });
+  const columns = await runForOne(client, changesBetween, { feedId, since, until });
+  const [added, removed] = [pieces(columns.allAdded), pieces(columns.allRemoved)];
+  return columns.revisions.map((revision, index) => ({
+    revision,
+    parent: columns.parents[index] ?? NO_REVISION,
+    refreshedAt: columns.times[index] ?? 0,
+    added: added(columns.addedSizes[index] ?? 0),
+    removed: removed(columns.removedSizes[index] ?? 0),
+  }));
 }
 
 const steps = defineQuery({
@@ -226,14 +231,15 @@ const bases = defineQuery({
 /** The refreshes that have a whole list, the newest first. */
 export const readBases = (client: ClickHouseClient, feedId: string) => run(client, bases, { feedId });
 
+const baseAddresses = defineQuery({
+  name: "feed-base",
+  sql: `SELECT addresses FROM ${FEED_REFRESHES}
+    WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} AND is_base LIMIT 1`,
+  params: z.object({ feedId: z.string(), revision: z.string() }),
+  row: z.object({ addresses: numberColumn }),
+  format: "Native",
+});
+
 /** The whole list of a base. */
-export function readBase(client: ClickHouseClient, feedId: string, revision: string): Promise<Uint32Array> {
-  const query = {
-    name: "feed-base",
-    sql: `SELECT addresses FROM ${FEED_REFRESHES}
-      WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} AND is_base LIMIT 1`,
-    params: { feedId, revision },
-    settings: { readonly: "2" },
-  };
-  return readColumns(client, query, (row) => row.uint32s());
-}
+export const readBase = async (client: ClickHouseClient, feedId: string, revision: string): Promise<Uint32Array> =>
+  (await runForOne(client, baseAddresses, { feedId, revision })).addresses;

@@ -1,7 +1,7 @@
 import type { RangeBounds } from "@noisefloor/domain/address/ranges.ts";
 import { z } from "zod";
-import { readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
+import { numberColumn } from "../client/native.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import type { NetworkKind } from "./networks.ts";
 
@@ -37,25 +37,31 @@ const descriptions = defineQuery({
 export const readListDescriptions = (client: ClickHouseClient, kind: NetworkKind): Promise<ListDescription[]> =>
   run(client, descriptions, { kind });
 
+const ranges = defineQuery({
+  name: "network-ranges",
+  sql: `
+    WITH (SELECT groupUniqArray(toString(list_id)) FROM network_ranges WHERE kind = {kind:String}) AS listIds
+    SELECT listIds, groupArray(first) AS firsts, groupArray(last) AS lasts,
+      groupArray(toUInt32(indexOf(listIds, toString(list_id)))) AS lists
+    FROM (
+      SELECT first, last, list_id FROM network_ranges FINAL
+      WHERE kind = {kind:String}
+        AND generation = (SELECT max(generation) FROM network_generations WHERE kind = {kind:String})
+      ORDER BY first)`,
+  params: z.object({ kind: z.string() }),
+  row: z.object({
+    listIds: z.array(z.string()),
+    firsts: numberColumn,
+    lasts: numberColumn,
+    lists: numberColumn,
+  }),
+  format: "Native",
+});
+
 /** The ranges that answer at present. */
-export function readRanges(client: ClickHouseClient, kind: NetworkKind): Promise<RangeColumns> {
-  const query = {
-    name: "network-ranges",
-    sql: `
-      WITH (SELECT groupUniqArray(toString(list_id)) FROM network_ranges WHERE kind = {kind:String}) AS list_ids
-      SELECT list_ids, groupArray(first), groupArray(last), groupArray(toUInt32(indexOf(list_ids, toString(list_id))))
-      FROM (
-        SELECT first, last, list_id FROM network_ranges FINAL
-        WHERE kind = {kind:String}
-          AND generation = (SELECT max(generation) FROM network_generations WHERE kind = {kind:String})
-        ORDER BY first)`,
-    params: { kind },
-    settings: { readonly: "2" },
-  };
-  return readColumns(client, query, (row) => {
-    const listIds = row.strings();
-    return { listIds, first: row.uint32s(), last: row.uint32s(), list: row.uint32s() };
-  });
+export async function readRanges(client: ClickHouseClient, kind: NetworkKind): Promise<RangeColumns> {
+  const { listIds, firsts, lasts, lists } = await runForOne(client, ranges, { kind });
+  return { listIds, first: firsts, last: lasts, list: lists };
 }
 
 const networksVersion = defineQuery({

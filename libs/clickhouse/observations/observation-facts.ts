@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { type RowReader, readColumns } from "../client/columns.ts";
-import { defineQuery, run } from "../client/query.ts";
+import { numberColumn } from "../client/native.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { storingAgain } from "../client/storing-again.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
@@ -37,39 +37,40 @@ export async function readIncompleteBlocks(client: ClickHouseClient, since: numb
   return blocks.map(({ block }) => ({ first: block * BLOCK_SIZE, last: (block + 1) * BLOCK_SIZE - 1 }));
 }
 
+const incompleteSources = defineQuery({
+  name: "incomplete-observations",
+  sql: `
+    SELECT groupArray(address) AS addresses, groupArray(without_asn) AS withoutAsn,
+      groupArray(without_country) AS withoutCountry, groupArray(without_either) AS incomplete
+    FROM (
+      SELECT toUInt32(source_ip) AS address,
+        toUInt32(countIf(asn = 0)) AS without_asn,
+        toUInt32(countIf(country = '')) AS without_country,
+        toUInt32(countIf(asn = 0 OR country = '')) AS without_either
+      FROM ${OBSERVATIONS} FINAL
+      WHERE source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
+        AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      GROUP BY address HAVING without_either > 0 ORDER BY address)
+    SETTINGS do_not_merge_across_partitions_select_final = 1`,
+  params: z.object({ first: z.int(), last: z.int(), since: z.int() }),
+  row: z.object({
+    addresses: numberColumn,
+    withoutAsn: numberColumn,
+    withoutCountry: numberColumn,
+    incomplete: numberColumn,
+  }),
+  format: "Native",
+});
+
 /**
  * Finds the sources in a block whose observations lack a network or a country.
  * @param since the oldest observations that count, in milliseconds since 1970 UTC.
  */
-export function readIncomplete(
+export const readIncomplete = (
   client: ClickHouseClient,
-  { first, last }: AddressBlock,
+  block: AddressBlock,
   since: number,
-): Promise<IncompleteSources> {
-  const query = {
-    name: "incomplete-observations",
-    sql: `
-      SELECT groupArray(address), groupArray(without_asn), groupArray(without_country), groupArray(incomplete)
-      FROM (
-        SELECT toUInt32(source_ip) AS address,
-          toUInt32(countIf(asn = 0)) AS without_asn,
-          toUInt32(countIf(country = '')) AS without_country,
-          toUInt32(countIf(asn = 0 OR country = '')) AS incomplete
-        FROM ${OBSERVATIONS} FINAL
-        WHERE source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
-          AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-        GROUP BY address HAVING incomplete > 0 ORDER BY address)
-      SETTINGS do_not_merge_across_partitions_select_final = 1`,
-    params: { first, last, since },
-  };
-  const read = (row: RowReader) => ({
-    addresses: row.uint32s(),
-    withoutAsn: row.uint32s(),
-    withoutCountry: row.uint32s(),
-    incomplete: row.uint32s(),
-  });
-  return readColumns(client, query, read);
-}
+): Promise<IncompleteSources> => runForOne(client, incompleteSources, { ...block, since });
 
 /** What is known of a source; 0 and "" where it is not. */
 export type SourceFacts = {

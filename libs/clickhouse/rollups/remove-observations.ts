@@ -1,9 +1,9 @@
 import { TupleParam } from "@clickhouse/client";
 import { z } from "zod";
 import { type BoundValues, bindValues } from "../client/bound-values.ts";
-import { readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
-import { defineQuery, run } from "../client/query.ts";
+import { numberColumn } from "../client/native.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
 import { mutate } from "../mutations/mutate.ts";
@@ -51,9 +51,15 @@ export async function removeObservations(
 }
 
 /** @param condition SQL: of a filter, with `params`. */
-function readFilteredAddresses(client: ClickHouseClient, condition: string, params: BoundValues["params"]) {
-  const sql = `SELECT groupUniqArray(toUInt32(source_ip)) FROM ${OBSERVATIONS} WHERE ${condition}`;
-  return readColumns(client, { name: "filtered-addresses", sql, params }, (row) => row.uint32s());
+async function readFilteredAddresses(client: ClickHouseClient, condition: string, params: BoundValues["params"]) {
+  const filteredAddresses = defineQuery({
+    name: "filtered-addresses",
+    sql: `SELECT groupUniqArray(toUInt32(source_ip)) AS addresses FROM ${OBSERVATIONS} WHERE ${condition}`,
+    params: z.looseObject({}),
+    row: z.object({ addresses: numberColumn }),
+    format: "Native",
+  });
+  return (await runForOne(client, filteredAddresses, params)).addresses;
 }
 
 /** Deletes the counts of the sensors that a filter names and of which it leaves nothing. */

@@ -1,9 +1,9 @@
 import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
 import { ATTACK_TAG } from "../client/attack-sql.ts";
-import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
-import { defineQuery } from "../client/query.ts";
+import { numberColumn, wideNumbers } from "../client/native.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
 import { ADDRESS_CHANGES, ADDRESS_TAGS } from "../client/table-names.ts";
 import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
 
@@ -34,10 +34,17 @@ export type SightingChanges = SightingColumns & {
 export const SIGHTING_TABLES = ["address_tags", "address_changes", "tags"] as const;
 
 /** Goes before large queries: the index is used only while its polls succeed in time. */
-const FOREGROUND = { priority: "1", readonly: "2" };
+const FOREGROUND = "SETTINGS priority = 1";
 
-const COLUMNS = `
-  groupArray(address), groupArray(severity), groupArray(toUInt32(intDiv(latest, 1000))), groupArray(toUInt16(latest % 1000))`;
+const COLUMNS = `groupArray(address) AS addresses, groupArray(severity) AS severities,
+  groupArray(toUInt32(intDiv(latest, 1000))) AS seconds, groupArray(toUInt16(latest % 1000)) AS milliseconds`;
+
+const sightingColumns = z.object({
+  addresses: numberColumn,
+  severities: z.instanceof(Uint8Array),
+  seconds: numberColumn,
+  milliseconds: z.instanceof(Uint16Array),
+});
 
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `
@@ -49,46 +56,36 @@ const bySeverity = (rows: string) => `
   LEFT JOIN (SELECT id, intention, 1 AS is_known FROM tags FINAL) AS tag ON tag.id = seen.tag_id
   GROUP BY address, severity`;
 
-function readSightings(row: RowReader): SightingColumns {
-  return { addresses: row.uint32s(), severities: row.uint8s(), seconds: row.uint32s(), milliseconds: row.uint16s() };
-}
-
-const ROWS: ColumnQuery = {
+const sightingCount = defineQuery({
   name: "address-tags-rows",
-  sql: `SELECT count() FROM ${ADDRESS_TAGS}`,
-  settings: FOREGROUND,
-};
+  sql: `SELECT count() AS count FROM ${ADDRESS_TAGS} ${FOREGROUND}`,
+  params: z.object({}),
+  row: z.object({ count: z.int() }),
+});
 
 /** How many rows `address_tags` has, of every dataset, those included that replace each other. */
-export function countSightings(client: ClickHouseClient): Promise<number> {
-  return readColumns(client, ROWS, (row) => row.uint64());
+export async function countSightings(client: ClickHouseClient): Promise<number> {
+  return (await runForOne(client, sightingCount, {})).count;
 }
+
+const sightingsBetween = defineQuery({
+  name: "address-tags-slice",
+  sql: `SELECT ${COLUMNS} FROM (${bySeverity(`
+    SELECT source_ip, tag_id, last_seen, toUInt64(0) AS block FROM ${ADDRESS_TAGS}
+    WHERE dataset = 'global' AND source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
+      AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`)} ORDER BY address, severity DESC)`,
+  params: z.object({ first: z.int(), last: z.int(), since: z.int() }),
+  row: sightingColumns,
+  format: "Native",
+});
 
 /**
  * What is known of the addresses from `first` to `last`, both inclusive, that were seen since a time in milliseconds.
  */
-export function readSightingsBetween(
+export const readSightingsBetween = (
   client: ClickHouseClient,
-  { first, last, since }: { readonly first: number; readonly last: number; readonly since: number },
-): Promise<SightingColumns> {
-  const rows = `
-    SELECT source_ip, tag_id, last_seen, toUInt64(0) AS block FROM ${ADDRESS_TAGS}
-    WHERE dataset = 'global' AND source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
-      AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
-  const query = {
-    name: "address-tags-slice",
-    sql: `SELECT ${COLUMNS} FROM (${bySeverity(rows)} ORDER BY address, severity DESC)`,
-    params: { first, last, since },
-    settings: { readonly: "2" },
-  };
-  return readColumns(client, query, readSightings);
-}
-
-/** The version of {@link SightingChanges}, without any. */
-export async function readSightingsVersion(client: ClickHouseClient): Promise<string> {
-  const query = { name: "address-changes-version", sql: `SELECT ${VERSION}`, settings: FOREGROUND };
-  return readColumns(client, query, (row) => row.string());
-}
+  slice: { readonly first: number; readonly last: number; readonly since: number },
+): Promise<SightingColumns> => runForOne(client, sightingsBetween, slice);
 
 /** Replicas have different UUIDs and the same path in Keeper, the first text of the engine's definition. */
 const VERSION = `ifNull(concat(
@@ -97,13 +94,17 @@ const VERSION = `ifNull(concat(
       toString(uuid))))) FROM system.tables
     WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), '')`;
 
-/** The same version, for what is kept of answers. */
+/** The version of {@link SightingChanges}, without any. */
 export const sightingsVersion = defineQuery({
   name: "sightings-version",
-  sql: `SELECT ${VERSION} AS version`,
+  sql: `SELECT ${VERSION} AS version ${FOREGROUND}`,
   params: z.object({}),
   row: z.object({ version: z.string() }),
 });
+
+export async function readSightingsVersion(client: ClickHouseClient): Promise<string> {
+  return (await runForOne(client, sightingsVersion, {})).version;
+}
 
 /** SQL: the number of a partition, and of a part's. */
 const PARTITION = "intDiv(toUnixTimestamp(stored_at), 300)";
@@ -111,37 +112,44 @@ const PARTITION_OF_PART = "intDiv(toUnixTimestamp(parseDateTimeBestEffort(splitB
 /** Bits of the block in a number that has a partition and a block. */
 const BLOCK_BITS = 40;
 
+// A part's name states its last block, so that parts without a newer one are not read: under a full intake the table has
+// fifty million rows.
+const lastOf = (partition: string) => `transform(${partition}, {partitions:Array(UInt32)}, {upTo:Array(Int64)}, -1)`;
+
+const sightingsAfter = defineQuery({
+  name: "address-changes",
+  // The version is read first: when tags change meanwhile, the next call brings another one.
+  sql: `
+    SELECT ${VERSION} AS version,
+      ifNull((SELECT toUInt32(engine NOT LIKE 'Replicated%') FROM system.tables
+        WHERE database = currentDatabase() AND name = 'address_changes'), 0) AS isInOrder,
+      arrayMap(one -> toUInt32(bitShiftRight(one, ${BLOCK_BITS})), groupUniqArrayArray(blocks) AS read) AS partitions,
+      arrayMap(one -> bitAnd(one, ${2 ** BLOCK_BITS - 1}), read) AS numbers,
+      ${COLUMNS}
+    FROM (${bySeverity(`
+      SELECT source_ip, tag_id, last_seen,
+        bitShiftLeft(toUInt64(${PARTITION}), ${BLOCK_BITS}) + _block_number AS block
+      FROM ${ADDRESS_CHANGES}
+      WHERE toInt64(_block_number) > ${lastOf(PARTITION)}
+        AND toInt64(splitByChar('_', _part)[3]) > ${lastOf(PARTITION_OF_PART)}
+        AND NOT has({others:Array(UInt64)}, block)`)} ORDER BY address, severity DESC)
+    ${FOREGROUND}`,
+  params: z.object({ partitions: z.array(z.int()), upTo: z.array(z.int()), others: z.array(z.bigint()) }),
+  row: sightingColumns.extend({
+    version: z.tuple([z.string()]),
+    isInOrder: numberColumn,
+    partitions: numberColumn,
+    numbers: wideNumbers,
+  }),
+  format: "Native",
+});
+
 /** What `address_changes` has in other blocks than the known ones. */
-export function readSightingsAfter(client: ClickHouseClient, known: KnownBlocks): Promise<SightingChanges> {
-  // The version is read first: when tags change meanwhile, the next call brings another one. A part's name states its
-  // last block, so that parts without a newer one are not read: under a full intake the table has fifty million rows.
-  const lastOf = (partition: string) => `transform(${partition}, {partitions:Array(UInt32)}, {upTo:Array(Int64)}, -1)`;
-  const rows = `
-    SELECT source_ip, tag_id, last_seen,
-      bitShiftLeft(toUInt64(${PARTITION}), ${BLOCK_BITS}) + _block_number AS block
-    FROM ${ADDRESS_CHANGES}
-    WHERE toInt64(_block_number) > ${lastOf(PARTITION)}
-      AND toInt64(splitByChar('_', _part)[3]) > ${lastOf(PARTITION_OF_PART)}
-      AND NOT has({others:Array(UInt64)}, block)`;
-  const query = {
-    name: "address-changes",
-    sql: `
-      SELECT ${VERSION},
-        ifNull((SELECT toUInt64(engine NOT LIKE 'Replicated%') FROM system.tables
-          WHERE database = currentDatabase() AND name = 'address_changes'), 0),
-        arrayMap(one -> toUInt32(bitShiftRight(one, ${BLOCK_BITS})), groupUniqArrayArray(blocks) AS read),
-        arrayMap(one -> bitAnd(one, ${2 ** BLOCK_BITS - 1}), read),
-        ${COLUMNS}
-      FROM (${bySeverity(rows)} ORDER BY address, severity DESC)`,
-    params: toParams(known),
-    settings: FOREGROUND,
-  };
-  return readColumns(client, query, (row) => {
-    const version = row.string();
-    const isInOrder = row.uint64() === 1;
-    const blocks = withBlocks(known, { partitions: row.uint32s(), numbers: row.uint64s(), isInOrder });
-    return { version, blocks, ...readSightings(row) };
-  });
+export async function readSightingsAfter(client: ClickHouseClient, known: KnownBlocks): Promise<SightingChanges> {
+  const row = await runForOne(client, sightingsAfter, toParams(known));
+  const { version, isInOrder, partitions, numbers, ...columns } = row;
+  const blocks = withBlocks(known, { partitions, numbers, isInOrder: isInOrder[0] === 1 });
+  return { version: version[0], blocks, ...columns };
 }
 
 function toParams(known: KnownBlocks) {

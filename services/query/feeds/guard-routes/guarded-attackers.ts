@@ -79,7 +79,7 @@ export function registerGuardedAttackers(app: FastifyInstance, deps: FeedRouteDe
       const from = retentionStart(deps.now(), deps.retentionDays());
       const compiled = compileSearch(ATTACKED, { scopes: [GLOBAL_SCOPE], from, isOwnSensorsOnly: false });
       const rows = await deps.read(feedAddresses(compiled), { ...compiled.params, limit: ALL }, signal);
-      const attackers = rows.flatMap((row) => Array.from(row.addresses.values));
+      const attackers = rows.flatMap((row) => Array.from(row.addresses));
       const found = attackers.flatMap((address) => {
         const reason = guard(address, false);
         return reason === undefined ? [] : { ip: numberToIpv4(address), address, reason };

@@ -1,4 +1,4 @@
-import { ArrayColumn, numberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
@@ -14,7 +14,7 @@ export const feedAddresses = ({ sql }: CompiledSearch) =>
       FROM (${sql})`,
     combine: allRows,
     params: searchParams.extend({ limit: z.int() }),
-    row: z.object({ count: numberColumn, addresses: z.instanceof(ArrayColumn) }),
+    row: z.object({ count: numberColumn, addresses: numberColumn }),
     format: "Native",
   });
 

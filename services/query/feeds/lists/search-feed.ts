@@ -48,7 +48,7 @@ export async function searchFeed(
   const leaveOut = (found: Uint32Array, most?: number) => leaveOutGuarded(found, { guard, limit: most }, deps, signal);
   const count = rows.reduce((sum, row) => sum + row.count.reduce((all, one) => all + one, 0), 0);
   if (count <= limit + SPARE) {
-    const found = await leaveOut(joined(rows.map((row) => row.addresses.values)));
+    const found = await leaveOut(joined(rows.map((row) => row.addresses)));
     if (found.addresses.length <= limit) return { ...found, addresses: found.addresses.sort(), isTruncated: false };
   }
   for (let more = SPARE; ; more *= 2) {
