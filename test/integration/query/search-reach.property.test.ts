@@ -3,6 +3,7 @@ import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Marked, makeMarked, makeScopes, onlyIn, toWire } from "../../support/builders/marked-observations.ts";
+import { addressOf } from "../../support/builders/observation.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
 import { type QueryWords, randomQuery } from "../../support/builders/search-query.ts";
 import { matching } from "../../support/oracle/search-oracle.ts";
@@ -16,7 +17,9 @@ const REACH_DAYS = 30;
 const QUERIES = atVolume(12, 150);
 const SCOPES = makeScopes([]);
 const TAGS = [
-  ...INTENTIONS.map((intention, index) => makeTag(`everywhere-${index}`, intention)),
+  ...INTENTIONS.map((intention, index) =>
+    makeTag(`everywhere-${index}`, intention, { cves: [`CVE-2026-${1_000 + index}`] }),
+  ),
   ...SCOPES.map((scope) => makeTag(onlyIn(scope), "suspicious")),
 ];
 const PATHS = Array.from({ length: 8 }, (_, number) => `/path-${number}`);
@@ -33,7 +36,7 @@ beforeAll(async () => {
   // Few addresses, each on several days: most have rows before and since the reach.
   seen = makeMarked(random, { scopes: SCOPES, tags: TAGS, count: atVolume(500, 3_000), now: NOW })
     .filter(({ dataset }) => dataset === "global")
-    .map((one) => ({ ...one, ip: `45.0.0.${random.int(1, 120)}`, path: random.pick(PATHS) }));
+    .map((one) => ({ ...one, ip: addressOf(random.int(0, atVolume(120, 720))), path: random.pick(PATHS) }));
   const queue = seen.map(toWire);
   // In several parts, which the server merges at any time.
   while (queue.length > 0) await world.store(queue.splice(0, 50));
