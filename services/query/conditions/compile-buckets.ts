@@ -1,5 +1,7 @@
+import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { type Bind, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
+import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { type AddressSet, ALL, and, type FacetSet, keyOf, or, type SetQuery, set, visitTree } from "./address-set.ts";
 import { type CompiledSearch, type CompileOptions, compileSearch } from "./compile-bitmaps.ts";
 import { textMerger } from "./merge-texts.ts";
@@ -110,6 +112,7 @@ function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly }:
   const { facet, text } = facetOf(field);
   const values = FACETS[facet];
   const isMatch = () => {
+    if (match.type === "in" && facet === "tag") return tagSql(match.texts, bind);
     // Values are not empty, but for a part of one.
     if (match.type === "exists" && field === facet) return `notEmpty(${values})`;
     if (match.type === "in" && field === facet) return `hasAny(${values}, ${bind("Array(String)", match.texts)})`;
@@ -120,6 +123,13 @@ function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly }:
     ...(facet === "sensor" && isOwnSensorsOnly ? ["dataset = 'personal'"] : []),
     ...(after === undefined ? [] : [`observed_at >= ${timeSql(after, bind)}`]),
   ].join(" AND ");
+}
+
+/** Compares UUIDs: to make texts of them, as the facet has, would take a third of the time of all. */
+function tagSql(texts: readonly string[], bind: Bind): string {
+  const ids = texts.filter((id) => id !== ATTACK_TAG_ID);
+  const hasTag = ids.length === 0 ? [] : [`hasAny(tags, ${bind("Array(UUID)", ids)})`];
+  return `(${[...hasTag, ...(ids.length < texts.length ? [IS_ATTACK] : [])].join(" OR ")})`;
 }
 
 /** An observation that arrived twice counts once. */
