@@ -2,13 +2,14 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
-export type MadeBackupRecord = {
+const backupSchema = z.object({
   /** Milliseconds since 1970 UTC. */
-  readonly madeAt: number;
+  madeAt: z.int(),
   /** As the command was given it. */
-  readonly place: string;
-  readonly bytes: number;
-};
+  place: z.string(),
+  bytes: z.int(),
+});
+export type MadeBackupRecord = z.infer<typeof backupSchema>;
 
 /** Records that a backup was made and read back. */
 export async function writeBackup(client: ClickHouseClient, { madeAt, place, bytes }: MadeBackupRecord): Promise<void> {
@@ -23,7 +24,7 @@ const lastBackup = defineQuery({
   name: "last-backup",
   sql: `SELECT toUnixTimestamp64Milli(made_at) AS madeAt, place, bytes FROM backups ORDER BY made_at DESC LIMIT 1`,
   params: z.object({}),
-  row: z.object({ madeAt: z.int(), place: z.string(), bytes: z.int() }),
+  row: backupSchema,
 });
 
 /** The newest backup; undefined when none was ever made. */

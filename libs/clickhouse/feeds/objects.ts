@@ -56,14 +56,15 @@ export async function insertObjects(
 }
 
 /** What decides whether an object needs a new version, as columns of equal length in order of the addresses. */
-export type ObjectIndex = {
-  readonly addresses: Uint32Array;
+const objectColumns = z.object({
+  addresses: numberColumn,
   /** Seconds since 1970 UTC. */
-  readonly lastSeen: Uint32Array;
+  lastSeen: numberColumn,
   /** Of the current versions, in hours since 1970 UTC. */
-  readonly modifiedHours: Uint32Array;
-  readonly isRevoked: Uint8Array;
-};
+  modifiedHours: numberColumn,
+  isRevoked: z.instanceof(Uint8Array),
+});
+export type ObjectIndex = z.infer<typeof objectColumns>;
 
 const objectIndex = defineQuery({
   name: "feed-object-index",
@@ -72,12 +73,7 @@ const objectIndex = defineQuery({
       groupArray(toUInt8(is_revoked)) AS isRevoked
     FROM (SELECT * FROM ${FEED_OBJECTS} FINAL WHERE feed_id = {feedId:UUID} ORDER BY address)`,
   params: z.object({ feedId: z.string() }),
-  row: z.object({
-    addresses: numberColumn,
-    lastSeen: numberColumn,
-    modifiedHours: numberColumn,
-    isRevoked: z.instanceof(Uint8Array),
-  }),
+  row: objectColumns,
   format: "Native",
 });
 

@@ -8,27 +8,28 @@ import { FEED_REFRESHES } from "../client/table-names.ts";
 export const NO_REVISION = "00000000-0000-0000-0000-000000000000";
 
 /** What one refresh of a feed has found. Times in milliseconds since 1970 UTC. */
-export type RefreshHead = {
-  readonly feedId: string;
+const headSchema = z.object({
+  feedId: z.string(),
   /** When the feed or the guarded networks changed last. Of two refreshes the one with the newer basis counts. */
-  readonly basis: number;
+  basis: z.int(),
   /** As of when the list is. */
-  readonly refreshedAt: number;
+  refreshedAt: z.int(),
   /** Names the list. A refresh that finds no difference keeps the revision. */
-  readonly revision: string;
+  revision: z.string(),
   /** The revision that it differs from; its own when it found no difference. */
-  readonly parent: string;
-  readonly count: number;
+  parent: z.string(),
+  count: z.int(),
   /** How many matching addresses were left out because they are guarded. */
-  readonly guarded: number;
+  guarded: z.int(),
   /** How many of the listed it did not find: they are kept because the list fell. */
-  readonly kept: number;
+  kept: z.int(),
   /** How many addresses the list had before it fell, and when it did; 0 for a list that is not marked as fallen. */
-  readonly fellFrom: number;
-  readonly fellAt: number;
-  readonly isTruncated: boolean;
-  readonly tookMs: number;
-};
+  fellFrom: z.int(),
+  fellAt: z.int(),
+  isTruncated: z.boolean(),
+  tookMs: z.int(),
+});
+export type RefreshHead = z.infer<typeof headSchema>;
 
 /** A refresh as it is stored. Addresses are IPv4 as numbers in ascending order. */
 export type Refresh = RefreshHead & {
@@ -63,21 +64,6 @@ export async function insertRefreshes(client: ClickHouseClient, refreshes: reado
     format: "JSONEachRow",
   });
 }
-
-const headSchema = z.object({
-  feedId: z.string(),
-  basis: z.int(),
-  refreshedAt: z.int(),
-  revision: z.string(),
-  parent: z.string(),
-  count: z.int(),
-  guarded: z.int(),
-  kept: z.int(),
-  fellFrom: z.int(),
-  fellAt: z.int(),
-  isTruncated: z.boolean(),
-  tookMs: z.int(),
-});
 
 const newestRefreshes = defineQuery({
   name: "newest-feed-refreshes",

@@ -7,14 +7,15 @@ import { storingAgain } from "../client/storing-again.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
 
 /** Sources with observations that lack their network or country, as columns of equal length. */
-export type IncompleteSources = {
+const sourceColumns = z.object({
   /** Addresses as numbers, ascending. */
-  readonly addresses: Uint32Array;
+  addresses: numberColumn,
   /** How many of an address's observations lack the network, the country, and either of them. */
-  readonly withoutAsn: Uint32Array;
-  readonly withoutCountry: Uint32Array;
-  readonly incomplete: Uint32Array;
-};
+  withoutAsn: numberColumn,
+  withoutCountry: numberColumn,
+  incomplete: numberColumn,
+});
+export type IncompleteSources = z.infer<typeof sourceColumns>;
 
 /** Some of all addresses, as numbers; `last` included. */
 export type AddressBlock = { readonly first: number; readonly last: number };
@@ -53,12 +54,7 @@ const incompleteSources = defineQuery({
       GROUP BY address HAVING without_either > 0 ORDER BY address)
     SETTINGS do_not_merge_across_partitions_select_final = 1`,
   params: z.object({ first: z.int(), last: z.int(), since: z.int() }),
-  row: z.object({
-    addresses: numberColumn,
-    withoutAsn: numberColumn,
-    withoutCountry: numberColumn,
-    incomplete: numberColumn,
-  }),
+  row: sourceColumns,
   format: "Native",
 });
 

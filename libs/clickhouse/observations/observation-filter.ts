@@ -57,14 +57,15 @@ export function sensorConditions({ sensors, sensorPrefix, workspaces }: Observat
 }
 
 /** What a filter finds; times in milliseconds since 1970 UTC, 0 without observations. */
-export type FilteredObservations = {
-  readonly observations: number;
-  readonly addresses: number;
+const filteredSchema = z.object({
+  observations: z.int(),
+  addresses: z.int(),
   /** In which any of them was seen. */
-  readonly hours: number;
-  readonly first: number;
-  readonly last: number;
-};
+  hours: z.int(),
+  first: z.int(),
+  last: z.int(),
+});
+export type FilteredObservations = z.infer<typeof filteredSchema>;
 
 /** Counts the observations that a filter finds. Rows that replace each other count once. */
 export function countFiltered(client: ClickHouseClient, filter: ObservationFilter): Promise<FilteredObservations> {
@@ -76,13 +77,7 @@ export function countFiltered(client: ClickHouseClient, filter: ObservationFilte
       FROM ${OBSERVATIONS} FINAL WHERE ${conditionOf(filter, bind)}
       SETTINGS do_not_merge_across_partitions_select_final = 1`,
     params: z.looseObject({}),
-    row: z.object({
-      observations: z.int(),
-      addresses: z.int(),
-      hours: z.int(),
-      first: z.int(),
-      last: z.int(),
-    }),
+    row: filteredSchema,
   });
   return runForOne(client, query, params);
 }

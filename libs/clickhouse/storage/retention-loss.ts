@@ -6,15 +6,16 @@ import { ageingTable } from "../schema/tables.ts";
 import { unlessOverLimit } from "./table-statistics.ts";
 
 /** What a shorter retention would delete of a table. */
-export type TableLoss = {
-  readonly table: string;
-  readonly rows: number;
+const lossSchema = z.object({
+  table: z.string(),
+  rows: z.int(),
   /** Of these rows. Rows beyond the current retention do not count: they are deleted anyway. */
-  readonly lost: number;
+  lost: z.int(),
   /** The oldest and newest time among the lost, in milliseconds since 1970 UTC; 0 when nothing is lost. */
-  readonly from: number;
-  readonly to: number;
-};
+  from: z.int(),
+  to: z.int(),
+});
+export type TableLoss = z.infer<typeof lossSchema>;
 
 /** Their bytes exist nowhere else; the rollups follow from them. */
 const IRREPLACEABLE = ["observations", "dead_letters"];
@@ -39,7 +40,7 @@ export async function readLoss(
       })
       .join(" UNION ALL "),
     params: z.object({}),
-    row: z.object({ table: z.string(), rows: z.int(), lost: z.int(), from: z.int(), to: z.int() }),
+    row: lossSchema,
   });
   return unlessOverLimit(run(client, losses, {}));
 }

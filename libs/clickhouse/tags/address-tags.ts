@@ -13,12 +13,13 @@ import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
  * intention in its enum; the time is `seconds` since 1970 UTC and `milliseconds` of them. In order of the addresses, of
  * each the highest severity first.
  */
-export type SightingColumns = {
-  readonly addresses: Uint32Array;
-  readonly severities: Uint8Array;
-  readonly seconds: Uint32Array;
-  readonly milliseconds: Uint16Array;
-};
+const sightingColumns = z.object({
+  addresses: numberColumn,
+  severities: z.instanceof(Uint8Array),
+  seconds: numberColumn,
+  milliseconds: z.instanceof(Uint16Array),
+});
+export type SightingColumns = z.infer<typeof sightingColumns>;
 
 /** What was added to `address_changes` beside the known blocks, and what its severities depend on. */
 export type SightingChanges = SightingColumns & {
@@ -38,13 +39,6 @@ const FOREGROUND = "SETTINGS priority = 1";
 
 const COLUMNS = `groupArray(address) AS addresses, groupArray(severity) AS severities,
   groupArray(toUInt32(intDiv(latest, 1000))) AS seconds, groupArray(toUInt16(latest % 1000)) AS milliseconds`;
-
-const sightingColumns = z.object({
-  addresses: numberColumn,
-  severities: z.instanceof(Uint8Array),
-  seconds: numberColumn,
-  milliseconds: z.instanceof(Uint16Array),
-});
 
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `
