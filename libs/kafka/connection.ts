@@ -19,7 +19,7 @@ export type KafkaConnection = {
 /**
  * The only place that creates the library's client, so that none runs without our patches.
  * @param retry the library's own retries; its defaults when left out.
- * @throws KafkaPatchError when the installed library is not the version that the patches were written for.
+ * @throws KafkaError when the installed library is not the version that the patches were written for.
  */
 export function connectKafka(connection: KafkaConnection, log: Logger, retry: RetryOptions = {}): Kafka {
   install();

@@ -9,12 +9,8 @@ import { createPrivately, writePrivately } from "./private-file.ts";
 /** Why a server was started: for a service, for one command, or for a restore, which runs alone. */
 export type Purpose = "service" | "command" | "restore";
 
-export class EmbeddedClickHouseError extends StoreError {
-  override name = "EmbeddedClickHouseError";
-}
-
 /** Another process runs a server in this data directory; use that one. */
-export class DataDirectoryHeldError extends EmbeddedClickHouseError {
+export class DataDirectoryHeldError extends StoreError {
   override name = "DataDirectoryHeldError";
 }
 
@@ -58,7 +54,7 @@ export async function readOrMakeCredentials(file: string): Promise<EmbeddedCrede
   const fresh = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
   await createPrivately(file, JSON.stringify(fresh));
   const parsed = credentialsSchema.safeParse(parseJson(await readFile(file, "utf8")));
-  if (!parsed.success) throw new EmbeddedClickHouseError(`${file} is damaged: delete it to have a new one made`);
+  if (!parsed.success) throw new StoreError(`${file} is damaged: delete it to have a new one made`);
   return parsed.data;
 }
 

@@ -7,7 +7,7 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { keepOutputTail } from "@noisefloor/telemetry/output-tail.ts";
-import { EmbeddedClickHouseError } from "./embedded-files.ts";
+import { StoreError } from "../client/errors.ts";
 
 /** The release of the platform packages whose engine can listen; see the install instructions below. */
 export const EMBEDDED_VERSION = "26.7.3-stable.1";
@@ -50,7 +50,7 @@ export type ServerProcess = {
 
 /**
  * Starts the engine as a server on the loopback address, and waits until it is ready. It ends with this process.
- * @throws EmbeddedClickHouseError with the server's last output when it ends, or is not ready in time.
+ * @throws StoreError with the server's last output when it ends, or is not ready in time.
  */
 export async function startServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const library = locateLibrary();
@@ -112,13 +112,13 @@ async function waitUntilReady(
     const hasEnded = child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
     // The engine has a terminal, so it goes on after a query that failed.
     if (hasEnded || outputTail().includes("DB::Exception")) {
-      throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${outputTail()}`);
+      throw new StoreError(`the embedded ClickHouse ended while starting:\n${outputTail()}`);
     }
     if (!isGateOpen) isGateOpen = await openGate(child, nowhere);
     else if (await isReady()) return;
     await sleep(POLL_MS);
   }
-  throw new EmbeddedClickHouseError(
+  throw new StoreError(
     `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last output:\n${outputTail()}`,
   );
 }
@@ -142,7 +142,7 @@ export function locateLibrary(platform: string = process.platform, arch: string 
   try {
     return createRequire(import.meta.url).resolve(`${packageName}/libchdb.so`);
   } catch {
-    throw new EmbeddedClickHouseError(
+    throw new StoreError(
       `the embedded ClickHouse for ${platform}-${arch} is not installed: run ` +
         `"npm install --no-save ${packageName}@${EMBEDDED_VERSION}", or set CLICKHOUSE_URL to a ClickHouse server`,
     );

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmbeddedClickHouseError } from "./embedded-files.ts";
+import { StoreError } from "../client/errors.ts";
 import type { ServerEnd, ServerProcess } from "./embedded-process.ts";
 
 /** Callbacks for a server that ends unexpectedly. */
@@ -28,7 +28,7 @@ const STABLE_MS = 60_000;
 export type SupervisedServer = {
   readonly pid: number;
   /** Settles when it has ended for good, with why. */
-  readonly ended: Promise<EmbeddedClickHouseError>;
+  readonly ended: Promise<StoreError>;
   stop(): Promise<void>;
 };
 
@@ -83,18 +83,18 @@ export function supervise(
     for (;;) {
       const startedAt = performance.now();
       const end = await current.ended;
-      if (stopping.signal.aborted) return new EmbeddedClickHouseError("the embedded ClickHouse was stopped");
-      if (restart === undefined) return new EmbeddedClickHouseError(`${formatEnd(end)}; see ${logFile}`);
+      if (stopping.signal.aborted) return new StoreError("the embedded ClickHouse was stopped");
+      if (restart === undefined) return new StoreError(`${formatEnd(end)}; see ${logFile}`);
       const isStable = performance.now() - startedAt > STABLE_MS;
       const nextPauseMs = isStable ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       const usedPauseMs = await restartUntilReady(end, restart, nextPauseMs).finally(restarter.release);
       if (stopping.signal.aborted) {
         // The stop may have come while the server was being started.
         await current.stop();
-        return new EmbeddedClickHouseError("the embedded ClickHouse was stopped");
+        return new StoreError("the embedded ClickHouse was stopped");
       }
       if (usedPauseMs === undefined) {
-        return new EmbeddedClickHouseError(`${formatEnd(end)}, and could not be started again; see ${logFile}`);
+        return new StoreError(`${formatEnd(end)}, and could not be started again; see ${logFile}`);
       }
       pauseMs = usedPauseMs;
     }

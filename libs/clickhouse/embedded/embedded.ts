@@ -3,9 +3,9 @@ import { access, rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
 import getPort from "get-port";
 import { answers, type ClickHouseConnection } from "../client/connect.ts";
+import { StoreError } from "../client/errors.ts";
 import { embeddedConfigXml } from "./embedded-config.ts";
 import {
-  EmbeddedClickHouseError,
   type EmbeddedCredentials,
   type EmbeddedFiles,
   embeddedFiles,
@@ -35,7 +35,7 @@ export type EmbeddedClickHouse = {
   readonly pid: number;
   readonly logFile: string;
   /** Settles when the server has ended for good, wanted or not, with why. */
-  readonly ended: Promise<EmbeddedClickHouseError>;
+  readonly ended: Promise<StoreError>;
   /** Ends the server and waits for it. Safe to call twice. */
   stop(): Promise<void>;
 };
@@ -57,7 +57,7 @@ export type EmbeddedOptions = {
  * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1. It ends with this process, also when
  * that is killed; the data stay.
  * @throws DataDirectoryHeldError when another process runs a server there.
- * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server
+ * @throws StoreError when the platform package is missing, the directory cannot be used, or the server
  * does not answer in time; the message says what to do and ends with the server's last output.
  */
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedClickHouse> {
@@ -166,7 +166,7 @@ async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promi
     return await work();
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new EmbeddedClickHouseError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}`);
+    throw new StoreError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}`);
   }
 }
 

@@ -13,17 +13,12 @@ import { patchStaticMembership } from "./static-membership.ts";
 /** The patches reach into this version's files; any other may have moved or changed what they replace. */
 const KAFKAJS_VERSION = "2.2.4";
 
-/** The installed kafkajs cannot be patched. */
-export class KafkaPatchError extends KafkaError {
-  override name = "KafkaPatchError";
-}
-
 let isInstalled = false;
 
 /**
  * Patches kafkajs, for the whole process; a second call does nothing. Each patch says which fault it mends, how that
  * was seen and which test plays it. kafkajs has no option for any of them.
- * @throws KafkaPatchError when another version is installed.
+ * @throws KafkaError when another version is installed.
  */
 export function install(): void {
   if (isInstalled) return;
@@ -41,7 +36,7 @@ export function install(): void {
 
 export function assertPatchable(version: string): void {
   if (version === KAFKAJS_VERSION) return;
-  throw new KafkaPatchError(
+  throw new KafkaError(
     `kafkajs ${version} is installed, but libs/kafka/kafkajs-patches is written for ${KAFKAJS_VERSION}: ` +
       `install ${KAFKAJS_VERSION}, or read each patch against the new version and raise KAFKAJS_VERSION`,
   );

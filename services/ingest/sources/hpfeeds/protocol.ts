@@ -11,15 +11,10 @@ export type BrokerMessage =
   | { readonly kind: "info"; readonly broker: string; readonly nonce: Buffer }
   | { readonly kind: "publish"; readonly ident: string; readonly channel: string; readonly payload: Buffer };
 
-/** What an hpfeeds stream holds is not as the protocol says. */
-export class HpfeedsProtocolError extends Error {
-  override name = "HpfeedsProtocolError";
-}
-
 /**
  * Splits a stream of bytes into messages: a length of four bytes, itself included, an opcode, and strings that begin
  * with their length in one byte; the last one reaches to the end.
- * @returns a function that takes the next bytes. @throws HpfeedsProtocolError.
+ * @returns a function that takes the next bytes. @throws Error when the stream is not as the protocol says.
  */
 export function openMessageReader(): (bytes: Buffer) => Generator<BrokerMessage, void> {
   let rest: Buffer = Buffer.alloc(0);
@@ -28,7 +23,7 @@ export function openMessageReader(): (bytes: Buffer) => Generator<BrokerMessage,
     while (rest.length >= HEADER_BYTES) {
       const length = rest.readUInt32BE(0);
       if (length < HEADER_BYTES || length > MAX_MESSAGE_BYTES) {
-        throw new HpfeedsProtocolError(`a message says that it has ${length} bytes`);
+        throw new Error(`a message says that it has ${length} bytes`);
       }
       if (rest.length < length) break;
       const message = readMessage(rest.readUInt8(4), rest.subarray(HEADER_BYTES, length));
@@ -49,7 +44,7 @@ function readMessage(opcode: number, data: Buffer): BrokerMessage | undefined {
 
 function readString(data: Buffer): [text: string, rest: Buffer] {
   const length = data[0] ?? 0;
-  if (data.length < length + 1) throw new HpfeedsProtocolError("a string is longer than its message");
+  if (data.length < length + 1) throw new Error("a string is longer than its message");
   return [data.toString("utf8", 1, length + 1), data.subarray(length + 1)];
 }
 
