@@ -70,24 +70,19 @@ export type DeadLetterCount = z.infer<typeof countSchema>;
 
 const anyParams = z.looseObject({});
 
-const countSql = (selected: string, more = "") => `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
-      toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest${more}
-    FROM (${selected}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`;
-
 /** The selected dead letters by source, reason and state. */
 export function countDeadLettersBy(client: ClickHouseClient, filter: DeadLetterFilter): Promise<DeadLetterCount[]> {
   const { selected, params } = select(filter);
   const query = defineQuery({
     name: "dead-letter-counts",
-    sql: countSql(selected),
+    sql: `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
+        toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest
+      FROM (${selected}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`,
     params: anyParams,
     row: countSchema,
   });
   return run(client, query, params);
 }
-
-/** Max newest ids of a group: above it, the dead letters are read twice. */
-const MAX_IN_GROUP = 1_000;
 
 /** The selected dead letters by source, reason and state, and the ids of the newest of them, the newest first. */
 export async function countAndFindNewest(
@@ -95,33 +90,16 @@ export async function countAndFindNewest(
   filter: DeadLetterFilter,
   limit: number,
 ): Promise<{ counts: DeadLetterCount[]; ids: string[] }> {
-  if (limit === 0) return { counts: await countDeadLettersBy(client, filter), ids: [] };
   const { selected, bind, params } = select(filter);
-  if (limit > MAX_IN_GROUP) {
-    const newestIds = defineQuery({
-      name: "newest-dead-letters",
-      sql: `SELECT id FROM (${selected}) ORDER BY received_at DESC, id LIMIT ${bind("UInt32", limit)}`,
-      params: anyParams,
-      row: z.object({ id: z.string() }),
-    });
-    const found = await run(client, newestIds, params);
-    return { counts: await countDeadLettersBy(client, filter), ids: found.map(({ id }) => id) };
-  }
-  const newestOnes = `groupArraySorted(${limit})((-toUnixTimestamp64Milli(received_at), id)) AS newestOnes`;
-  const newestInEach = defineQuery({
-    name: "dead-letter-counts-and-newest",
-    sql: countSql(selected, `, ${newestOnes}`),
+  const newestIds = defineQuery({
+    name: "newest-dead-letters",
+    sql: `SELECT id FROM (${selected}) ORDER BY received_at DESC, id LIMIT ${bind("UInt32", limit)}`,
     params: anyParams,
-    row: countSchema.extend({ newestOnes: z.array(z.tuple([z.int(), z.string()])) }),
+    row: z.object({ id: z.string() }),
   });
-  const rows = await run(client, newestInEach, params);
-  const newest = rows.flatMap(({ newestOnes }) => newestOnes).sort(compareNewest);
-  const counts = rows.map(({ newestOnes: _newestOnes, ...count }) => count);
-  return { counts, ids: newest.slice(0, limit).map(([, id]) => id) };
+  const [counts, newest] = await Promise.all([countDeadLettersBy(client, filter), run(client, newestIds, params)]);
+  return { counts, ids: newest.map(({ id }) => id) };
 }
-
-const compareNewest = ([time, id]: readonly [number, string], [otherTime, otherId]: readonly [number, string]) =>
-  time - otherTime || (id < otherId ? -1 : 1);
 
 /** The place of a dead letter in the order of the table's key, with its id. */
 const placeSchema = z.object({ source: z.string(), origin: z.string(), position: z.int(), id: z.string() });
