@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { endOfValue } from "./scan.ts";
+import { readingValue } from "./scan.ts";
 import { splitPayload } from "./split.ts";
 
 const NO_LIMIT = 1_000_000;
@@ -18,7 +18,10 @@ function oracle(bytes: Buffer): { readonly value: unknown } | undefined {
 
 /** Whether the bytes are one JSON value and nothing else. */
 function isOneValue(bytes: Buffer): boolean {
-  const end = endOfValue(bytes, 0);
+  const reading = readingValue(bytes, 0);
+  let piece = reading.next();
+  while (!piece.done) piece = reading.next();
+  const end = piece.value;
   return end >= 0 && bytes.subarray(end).every((byte) => SPACE.has(byte));
 }
 

@@ -14,7 +14,7 @@ const LEVELS_AT_ONCE = 30;
 /** The bytes that are read before others get their turn. */
 export const BYTES_AT_ONCE = 256 * 1024;
 
-/** There is no JSON value, or its reader wants no more of it. */
+/** The reader of a value wants no more of it. */
 const NONE = -1;
 
 /** What is due: a value; one, or the end of an empty array; a name; one, or the end of an empty object; and so on. */
@@ -34,19 +34,10 @@ const TEXT_OF_NAME = 7;
  */
 export type OnItem = (start: number, end: number, nameStart: number, nameEnd: number) => boolean;
 
-/** The position after the JSON value that starts at `start`, or -1 if none does. */
-export function endOfValue(bytes: Buffer, start: number): number {
-  const reading = readingValue(bytes, start);
-  for (;;) {
-    const piece = reading.next();
-    if (piece.done) return Math.max(piece.value, NONE);
-  }
-}
-
 /**
- * As {@link endOfValue}, for a value of any size: yields after every {@link BYTES_AT_ONCE}. Where no value starts it
- * returns a negative number, `~position` of the byte that shows it; that may be the end of the bytes. It
- * accepts exactly what JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for
+ * Returns the position after the JSON value that starts at `start`, and yields after every {@link BYTES_AT_ONCE}. Where
+ * no value starts it returns a negative number, `~position` of the byte that shows it; that may be the end of the bytes.
+ * It accepts exactly what JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for
  * gigabytes of objects. What it keeps is one bit for each open bracket.
  */
 export function* readingValue(bytes: Buffer, start: number, onItem?: OnItem): Generator<void, number> {
