@@ -2,19 +2,14 @@ import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { readStoreIdentity } from "../client/store-identity.ts";
-import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
+import { openPollingCache, type PollingOptions, type RefreshedCache } from "./polling-cache.ts";
 
 /** Which caller each API key belongs to, kept in memory: looking a key up costs no query. */
-export type AccessCache = {
+export type AccessCache = RefreshedCache & {
   /** The caller behind a key; undefined when the key is not known or was revoked. */
   callerOf(key: string): Caller | undefined;
   /** The workspace itself, for what runs on its behalf; undefined for an unknown id. */
   callerOfWorkspace(workspaceId: string): Caller | undefined;
-  refresh(): Promise<void>;
-  lookAgain: PollingCache<unknown>["lookAgain"];
-  /** Seconds since it was last known to be up to date. */
-  ageSeconds(): number;
-  stop(): void;
 };
 
 /**
@@ -25,7 +20,7 @@ const MAX_KEYS_BY_TEXT = 10_000;
 
 /** Reads workspaces and keys and keeps them up to date: a key made or revoked anywhere counts here within seconds. */
 export async function openAccessCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<AccessCache> {
-  const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
+  const { current, ...cache } = await openPollingCache(
     () => readAccessVersion(client),
     async () => {
       const [workspaces, keys] = await Promise.all([readWorkspaces(client), readApiKeys(client)]);
@@ -62,5 +57,5 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
     return caller;
   };
   const callerOfWorkspace = (workspaceId: string) => current().callers.get(workspaceId);
-  return { callerOf, callerOfWorkspace, refresh, lookAgain, ageSeconds, stop };
+  return { ...cache, callerOf, callerOfWorkspace };
 }

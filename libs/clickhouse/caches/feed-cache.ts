@@ -6,10 +6,10 @@ import { readFeeds } from "../feeds/definitions.ts";
 import { type GuardNetwork, NO_WORKSPACE, readGuardNetworks } from "../feeds/guard-networks.ts";
 import { type FeedToken, readFeedTokens, readTokensOfDeletedFeeds } from "../feeds/tokens.ts";
 import { defineVersion } from "../records/define-records.ts";
-import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
+import { openPollingCache, type PollingOptions, type RefreshedCache } from "./polling-cache.ts";
 
 /** The feeds that users made, their tokens and what they guard, kept in memory: a reader's token costs no query. */
-export type FeedCache = {
+export type FeedCache = RefreshedCache & {
   /** Of all workspaces, in order of their names within each. */
   feeds(): readonly FeedDefinition[];
   feedById(id: string): FeedDefinition | undefined;
@@ -20,11 +20,6 @@ export type FeedCache = {
   tokensOf(feedId: string): readonly FeedToken[];
   /** The networks that a workspace guards, and when what it or all workspaces guard changed last (ms since 1970 UTC). */
   guardOf(workspaceId: string): Guard;
-  refresh(): Promise<void>;
-  lookAgain: PollingCache<unknown>["lookAgain"];
-  /** Seconds since it was last known to be up to date. */
-  ageSeconds(): number;
-  stop(): void;
 };
 
 type Guard = { readonly networks: readonly GuardNetwork[]; readonly changedAt: number };
@@ -36,7 +31,7 @@ const NO_ROWS = "0/0 0/0 0/0";
 
 /** Reads them and keeps them up to date: a token that is made or revoked anywhere counts here within seconds. */
 export async function openFeedCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<FeedCache> {
-  const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
+  const { current, ...cache } = await openPollingCache(
     () => readFeedsVersion(client),
     async () => {
       const [version, feeds, tokens, deleted, guards] = await Promise.all([
@@ -63,6 +58,7 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
     },
   );
   return {
+    ...cache,
     feeds: () => current().feeds,
     feedById: (id) => current().byId.get(id),
     token: (text) => current().tokens.get(hashKey(text)),
@@ -73,10 +69,6 @@ export async function openFeedCache(client: ClickHouseClient, options: PollingOp
       const { networks, changedAt } = guards.get(workspaceId) ?? NO_GUARD;
       return { networks, changedAt: Math.max(changedAt, guards.get(NO_WORKSPACE)?.changedAt ?? 0) };
     },
-    refresh,
-    lookAgain,
-    ageSeconds,
-    stop,
   };
 }
 

@@ -19,6 +19,9 @@ export type PollingCache<T> = {
   stop(): void;
 };
 
+/** A cache whose content is asked for by calls of its own. */
+export type RefreshedCache = Omit<PollingCache<unknown>, "current">;
+
 export type PollingOptions = {
   readonly intervalMs?: number;
   /** Asked before each poll: while the content's tables are quiet, it is up to date. */

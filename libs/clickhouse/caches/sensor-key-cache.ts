@@ -3,19 +3,14 @@ import { readSenders, readSensorKeysVersion } from "../access/sensor-keys.ts";
 import { hashKey } from "../access/workspaces.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { readStoreIdentity } from "../client/store-identity.ts";
-import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
+import { openPollingCache, type PollingOptions, type RefreshedCache } from "./polling-cache.ts";
 
 /** Which sender each sensor key belongs to and where it may publish, kept in memory: checking a key costs no query. */
-export type SensorKeyCache = {
+export type SensorKeyCache = RefreshedCache & {
   /** The sender behind a key; undefined when the key is unknown or revoked. */
   senderOf(key: string): Sender | undefined;
   /** Whether senders need a key. Revoked keys count: revoking the last one must not open the intake. */
   hasKeys(): boolean;
-  refresh(): Promise<void>;
-  lookAgain: PollingCache<unknown>["lookAgain"];
-  /** Seconds since it was last known to be up to date. */
-  ageSeconds(): number;
-  stop(): void;
 };
 
 /** Reads the sensors' keys and keeps them up to date: one made or revoked anywhere counts here within seconds. */
@@ -23,7 +18,7 @@ export async function openSensorKeyCache(
   client: ClickHouseClient,
   options: PollingOptions = {},
 ): Promise<SensorKeyCache> {
-  const { current, refresh, lookAgain, ageSeconds, stop } = await openPollingCache(
+  const { current, ...cache } = await openPollingCache(
     () => readSensorKeysVersion(client),
     async () => {
       const { keys, needKey } = await readSenders(client);
@@ -43,11 +38,8 @@ export async function openSensorKeyCache(
     },
   );
   return {
+    ...cache,
     senderOf: (key) => current().senders.get(hashKey(key)),
     hasKeys: () => current().needKey,
-    refresh,
-    lookAgain,
-    ageSeconds,
-    stop,
   };
 }
