@@ -44,29 +44,10 @@ export type DeadLetterRow = {
   readonly message: MessageColumns | undefined;
 };
 
-const COLUMNS = [
-  "received_at",
-  "source",
-  "origin",
-  "position",
-  "reason",
-  "detail",
-  "payload_base64",
-  "payload_bytes",
-  "value",
-  "publish_right",
-  "key_id",
-  "key_sensor_id",
-  "sensor_id",
-] as const;
-const MESSAGE_COLUMNS = [
-  "kafka_topic",
-  "kafka_partition",
-  "kafka_offset",
-  "kafka_key_base64",
-  "kafka_key_bytes",
-  "kafka_headers",
-] as const;
+/** A record that came otherwise. */
+const NO_MESSAGE: MessageColumns = {
+  ...{ topic: "", partition: -1, offset: "-1", key: Buffer.alloc(0), keyBytes: 0, headers: {} },
+};
 
 /** Inserts rows, all of one time. Rows that are there already are replaced. */
 export async function writeDeadLetters(
@@ -74,10 +55,13 @@ export async function writeDeadLetters(
   rows: readonly DeadLetterRow[],
   receivedAt: number,
 ): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
   const received_at = toDateTime64(receivedAt);
   await client.insert({
     table: "dead_letters",
-    columns: [...COLUMNS, ...MESSAGE_COLUMNS],
+    // The server takes the bytes from columns that an insert has to name.
+    columns: ["received_at", ...Object.keys(columnsOf(first))],
     values: rows.map((row) => ({ received_at, ...columnsOf(row) })),
     format: "JSONEachRow",
     // The server joins the dead letters of many requests into one part, and answers when they are stored.
@@ -86,7 +70,7 @@ export async function writeDeadLetters(
 }
 
 function columnsOf(row: DeadLetterRow) {
-  const { source, origin, position, reason, detail, value, message } = row;
+  const { source, origin, position, reason, detail, value, message = NO_MESSAGE } = row;
   return {
     source,
     origin,
@@ -100,14 +84,12 @@ function columnsOf(row: DeadLetterRow) {
     key_id: row.keyId,
     key_sensor_id: row.keySensorId,
     sensor_id: row.sensorId,
-    ...(message && {
-      kafka_topic: message.topic,
-      kafka_partition: message.partition,
-      kafka_offset: message.offset,
-      kafka_key_base64: message.key.toString("base64"),
-      kafka_key_bytes: message.keyBytes,
-      kafka_headers: message.headers,
-    }),
+    kafka_topic: message.topic,
+    kafka_partition: message.partition,
+    kafka_offset: message.offset,
+    kafka_key_base64: message.key.toString("base64"),
+    kafka_key_bytes: message.keyBytes,
+    kafka_headers: message.headers,
   };
 }
 
