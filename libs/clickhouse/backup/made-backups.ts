@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { toRow } from "../records/define-records.ts";
 
 const backupSchema = z.object({
   /** Milliseconds since 1970 UTC. */
@@ -12,12 +13,8 @@ const backupSchema = z.object({
 export type MadeBackupRecord = z.infer<typeof backupSchema>;
 
 /** Records that a backup was made and read back. */
-export async function writeBackup(client: ClickHouseClient, { madeAt, place, bytes }: MadeBackupRecord): Promise<void> {
-  await client.insert({
-    table: "backups",
-    values: [{ made_at: toDateTime64(madeAt), place, bytes }],
-    format: "JSONEachRow",
-  });
+export async function writeBackup(client: ClickHouseClient, backup: MadeBackupRecord): Promise<void> {
+  await client.insert({ table: "backups", values: [toRow(backup)], format: "JSONEachRow" });
 }
 
 const lastBackup = defineQuery({

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { DEAD_LETTER_RETRIES } from "../client/table-names.ts";
+import { toRow } from "../records/define-records.ts";
 
 const storedRetrySchema = z.object({
   id: z.string(),
@@ -39,13 +40,7 @@ export async function writeRetries(client: ClickHouseClient, retries: readonly S
   if (retries.length === 0) return;
   await client.insert({
     table: "dead_letter_retries",
-    values: retries.map(({ id, retriedAt, isDone, reason, detail }) => ({
-      id,
-      retried_at: toDateTime64(retriedAt),
-      is_done: isDone,
-      reason,
-      detail,
-    })),
+    values: retries.map((retry) => toRow(retry)),
     format: "JSONEachRow",
   });
 }

@@ -2,8 +2,9 @@ import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn } from "../client/native.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 import { FEED_OBJECTS } from "../client/table-names.ts";
+import { toRow } from "../records/define-records.ts";
 
 const objectSchema = z.object({
   /** The UUID of its indicator. */
@@ -39,19 +40,7 @@ export async function insertObjects(
   feedId: string,
   objects: readonly StoredObject[],
 ): Promise<void> {
-  const values = objects.map((object) => ({
-    feed_id: feedId,
-    address: object.address,
-    object_id: object.id,
-    created_at: toDateTime64(object.createdAt),
-    modified_at: toDateTime64(object.modifiedAt),
-    first_seen: object.firstSeen,
-    last_seen: object.lastSeen,
-    valid_until: object.validUntil,
-    classification: object.classification,
-    tags: object.tags,
-    is_revoked: object.isRevoked,
-  }));
+  const values = objects.map((object) => ({ feed_id: feedId, ...toRow(object, { id: "object_id" }) }));
   await client.insert({ table: "feed_objects", values, format: "JSONEachRow" });
 }
 

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn, wideNumbers } from "../client/native.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { FEED_REFRESHES } from "../client/table-names.ts";
+import { toRow } from "../records/define-records.ts";
 
 /** The parent of a list that is not the change of another one. */
 export const NO_REVISION = "00000000-0000-0000-0000-000000000000";
@@ -43,23 +44,13 @@ export type Refresh = RefreshHead & {
 export async function insertRefreshes(client: ClickHouseClient, refreshes: readonly Refresh[]): Promise<void> {
   await client.insert({
     table: "feed_refreshes",
-    values: refreshes.map((refresh) => ({
-      feed_id: refresh.feedId,
-      basis: toDateTime64(refresh.basis),
-      refreshed_at: toDateTime64(refresh.refreshedAt),
-      revision: refresh.revision,
-      parent: refresh.parent,
-      added: [...refresh.added],
-      removed: [...refresh.removed],
-      is_base: refresh.base !== undefined,
-      addresses: refresh.base === undefined ? [] : Array.from(refresh.base),
-      count: refresh.count,
-      guarded: refresh.guarded,
-      kept: refresh.kept,
-      fell_from: refresh.fellFrom,
-      fell_at: toDateTime64(refresh.fellAt),
-      is_truncated: refresh.isTruncated,
-      took_ms: refresh.tookMs,
+    values: refreshes.map(({ added, removed, base, ...head }) => ({
+      ...toRow(head),
+      basis: toDateTime64(head.basis),
+      added: [...added],
+      removed: [...removed],
+      is_base: base !== undefined,
+      addresses: base === undefined ? [] : Array.from(base),
     })),
     format: "JSONEachRow",
   });

@@ -3,19 +3,33 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne, toDateTime64 } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";
 
+/** Columns that are not called as their members. */
+type ColumnNames = Readonly<Record<string, string>>;
+
+const columnOf = (member: string, columns: ColumnNames) =>
+  columns[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const isTime = (member: string) => member.endsWith("At");
+
+/**
+ * The row of a record to insert. Its members have columns of their names: `created_at` for `createdAt`. Those that end
+ * with "At" are times, in milliseconds since 1970 UTC.
+ */
+export function toRow(record: Readonly<Record<string, unknown>>, columns: ColumnNames = {}): Record<string, unknown> {
+  const members = Object.entries(record);
+  return Object.fromEntries(
+    members.map(([member, value]) => [columnOf(member, columns), isTime(member) ? toDateTime64(Number(value)) : value]),
+  );
+}
+
 type RecordsOptions<Row extends z.ZodObject> = {
   /** What metrics call the query that reads them. */
   readonly name: string;
   readonly table: string;
-  /**
-   * Its members have columns of their names: `created_at` for `createdAt`. Those that end with "At" are times, in
-   * milliseconds since 1970 UTC.
-   */
+  /** Its members have columns as {@link toRow} says. */
   readonly row: Row;
   /** The member that tells records apart. */
   readonly id: string;
-  /** Columns that are not called as their members. */
-  readonly columns?: Readonly<Record<string, string>>;
+  readonly columns?: ColumnNames;
   /** SQL: which of them are read; all unless given. */
   readonly where?: string;
   readonly orderBy: string;
@@ -24,22 +38,14 @@ type RecordsOptions<Row extends z.ZodObject> = {
 /** A table in which of the rows with the same id the one with the newest `updated_at` counts: its reads and writes. */
 export function defineRecords<Row extends z.ZodObject>(options: RecordsOptions<Row>) {
   const { name, table, row, id, columns = {}, where = "true", orderBy } = options;
-  const columnOf = (member: string) =>
-    columns[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const isTime = (member: string) => member.endsWith("At");
   const members = Object.keys(row.shape);
   const selected = members.map((member) => {
-    const column = columnOf(member);
+    const column = columnOf(member, columns);
     return `${isTime(member) ? `toUnixTimestamp64Milli(${column})` : column} AS ${member}`;
   });
   const stored = members.filter((member) => member !== "updatedAt");
-  const toRow = (record: Readonly<Record<string, unknown>>) =>
-    Object.fromEntries(
-      stored.map((member) => {
-        const value = record[member];
-        return [columnOf(member), isTime(member) ? toDateTime64(Number(value)) : value];
-      }),
-    );
+  const storedOf = (record: Readonly<Record<string, unknown>>) =>
+    toRow(Object.fromEntries(stored.map((member) => [member, record[member]])), columns);
   return {
     /** Reads the records. */
     all: defineQuery({
@@ -57,7 +63,7 @@ export function defineRecords<Row extends z.ZodObject>(options: RecordsOptions<R
     ): Promise<void> =>
       replaceRows(
         client,
-        { table, idColumn: columnOf(id), rows: records.map((record) => ({ ...toRow(record), ...more })) },
+        { table, idColumn: columnOf(id, columns), rows: records.map((record) => ({ ...storedOf(record), ...more })) },
         now,
       ),
   };
