@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { INTAKE_REQUESTS } from "../client/table-names.ts";
+import { toRow } from "../records/define-records.ts";
 
 const requestSchema = z.object({
   /** Of sender and body: an unsigned 64-bit number, as text. */
@@ -29,11 +30,6 @@ export const readIntakeRequests = (client: ClickHouseClient, digests: readonly s
 
 /** Of rows with the same digest the one that was updated last counts. */
 export async function writeIntakeRequests(client: ClickHouseClient, rows: readonly IntakeRequests[]): Promise<void> {
-  const values = rows.map(({ digest, answered, beganAt, updatedAt }) => ({
-    digest,
-    answered,
-    began_at: toDateTime64(beganAt),
-    updated_at: toDateTime64(updatedAt),
-  }));
+  const values = rows.map((row) => toRow(row));
   await client.insert({ table: "intake_requests", values, format: "JSONEachRow" });
 }

@@ -2,7 +2,8 @@ import type { Ipv4Network } from "@noisefloor/domain/address/ipv4.ts";
 import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { toRow } from "../records/define-records.ts";
 
 /** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */
 export type NetworkKind = "service" | "actor";
@@ -148,20 +149,7 @@ async function writeLists(
   }
   await client.insert({
     table: "network_lists",
-    values: lists.map((list) => ({
-      kind,
-      list_id: list.listId,
-      generation,
-      name: list.name,
-      category: list.category,
-      description: list.description,
-      explanation: list.explanation,
-      reference: list.reference,
-      trust_level: list.trustLevel,
-      priority: list.priority,
-      networks: list.networks.length,
-      refreshed_at: toDateTime64(now),
-    })),
+    values: lists.map((list) => toRow({ ...list, kind, generation, networks: list.networks.length, refreshedAt: now })),
     format: "JSONEachRow",
   });
 }

@@ -1,8 +1,9 @@
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { SENSOR_ACTIVITY } from "../client/table-names.ts";
+import { toRow } from "../records/define-records.ts";
 import { isShownActivity } from "../schema/sensor-count-rows.ts";
 
 /** A row to insert: what one process has counted so far. */
@@ -32,15 +33,7 @@ export async function writeSensorCounts(client: ClickHouseClient, rows: readonly
   if (rows.length === 0) return;
   await client.insert({
     table: "sensor_activity",
-    values: rows.map(({ hour, keyId, workspaceId, sensorId, isRest, lastAt, ...row }) => ({
-      ...row,
-      hour: Math.floor(hour / 1_000),
-      key_id: keyId,
-      workspace_id: workspaceId,
-      sensor_id: sensorId,
-      is_rest: isRest,
-      last_at: toDateTime64(lastAt),
-    })),
+    values: rows.map((row) => toRow({ ...row, hour: Math.floor(row.hour / 1_000) })),
     format: "JSONEachRow",
   });
 }
