@@ -7,11 +7,11 @@ SELECT
     field,
     arrayJoin(texts) AS value,
     source_ip,
-    max(observed_at) AS last_seen
+    observed_at AS last_seen
 FROM observations
 ARRAY JOIN
-    ['seen', 'tag', 'network', 'port', 'sensor', 'protocol', 'username', 'password', 'credential', 'command', 'url',
-        'sha256', 'method', 'host', 'path', 'user_agent', 'ja3', 'ja4', 'hassh', 'country', 'region', 'city', 'rdns'] AS field,
+    ['seen', 'tag', 'network', 'port', 'username', 'password', 'credential', 'command', 'url', 'sha256', 'host',
+        'path', 'user_agent', 'ja3', 'ja4', 'hassh', 'country', 'rdns'] AS field,
     [
         [''],
         arrayConcat(arrayMap(tag -> toString(tag), tags),
@@ -20,15 +20,12 @@ ARRAY JOIN
         if(asn = 0 AND organization = '', [], [concat(leftPad(toString(asn), 10, '0'), ' ', organization)]),
         if(isNull(destination_port), [],
             [concat(leftPad(toString(assumeNotNull(destination_port)), 5, '0'), '/', transport)]),
-        if(sensor_id = '', [], [lowerUTF8(sensor_id)]),
-        if(transport = '', [], [lowerUTF8(transport)]),
         arrayMap(login -> lowerUTF8(login.1), arrayFilter(login -> login.1 != '', credentials)),
         arrayMap(login -> lowerUTF8(login.2), arrayFilter(login -> login.2 != '', credentials)),
         arrayMap(login -> lowerUTF8(concat(login.1, '/', login.2)), arrayFilter(login -> login != ('', ''), credentials)),
         arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', commands)),
         arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', urls)),
         arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', payload_sha256)),
-        if(http_method = '', [], [lowerUTF8(http_method)]),
         if(http_host = '', [], [lowerUTF8(http_host)]),
         if(http_path = '', [], [lowerUTF8(http_path)]),
         if(http_user_agent = '', [], [lowerUTF8(http_user_agent)]),
@@ -36,8 +33,5 @@ ARRAY JOIN
         if(tls_ja4 = '', [], [lowerUTF8(tls_ja4)]),
         if(ssh_hassh = '', [], [lowerUTF8(ssh_hassh)]),
         if(country = '', [], [lowerUTF8(country)]),
-        if(region = '', [], [lowerUTF8(region)]),
-        if(city = '', [], [lowerUTF8(city)]),
         if(rdns = '', [], [lowerUTF8(rdns)])
-    ] AS texts
-GROUP BY dataset, workspace_id, field, value, source_ip;
+    ] AS texts;

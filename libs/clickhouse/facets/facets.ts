@@ -1,11 +1,19 @@
 import type { Member } from "@noisefloor/domain/observation/member.ts";
-import { SEARCHED_MEMBERS, type SearchedMember, TABLES } from "@noisefloor/domain/observation/members.ts";
+import {
+  byName,
+  type FewValuedField,
+  SEARCHED_MEMBERS,
+  type SearchedMember,
+  searchedAs,
+} from "@noisefloor/domain/observation/members.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { IS_ATTACK } from "../client/attack-sql.ts";
 
 /** The fields that are a member's values: those of the search language, but for what several members make. */
-type MemberFacet = Exclude<SearchedMember, { readonly facet: string }>["field"];
+type MemberFacet = Exclude<SearchedMember, { readonly facet: string } | { readonly hasFewValues: true }>["field"];
 export type FacetField = "seen" | "tag" | "network" | "port" | MemberFacet;
+/** Fields of the search language that are values of observations. */
+export type ValueField = FacetField | FewValuedField;
 
 /** SQL: the text of a login for a field, and whether it has one. */
 const LOGIN_TEXTS: Readonly<Record<string, readonly [text: string, isThere: string]>> = {
@@ -25,21 +33,10 @@ function valuesOf(column: string, { type }: Member, field: string): string {
     : `arrayMap(login -> lowerUTF8(${text}), arrayFilter(login -> ${isThere}, ${column}))`;
 }
 
-function memberFacets(): Readonly<Record<MemberFacet, string>> {
-  const facets: Partial<Record<MemberFacet, string>> = Object.fromEntries(
-    TABLES.flatMap(([prefix, table]) =>
-      Object.entries<Member>(table).flatMap(([name, member]) =>
-        (member.search ?? []).flatMap(({ field, facet }) =>
-          facet === undefined ? [[field, valuesOf(prefix + name, member, field)] as const] : [],
-        ),
-      ),
-    ),
-  );
-  const isWhole = (made: typeof facets): made is Record<MemberFacet, string> =>
-    SEARCHED_MEMBERS.every((member) => "facet" in member || member.field in made);
-  if (!isWhole(facets)) throw new Error("a member has no facet");
-  return facets;
-}
+const isFacetMember = (
+  member: SearchedMember,
+): member is Exclude<SearchedMember, { facet: string } | { hasFewValues: true }> =>
+  !("facet" in member || "hasFewValues" in member);
 
 /**
  * The fields of `address_facets`, which are names of the search language: each with the SQL of its values over a row of
@@ -55,5 +52,10 @@ export const FACETS: Readonly<Record<FacetField, string>> = {
   /** `00023/tcp`: the number in five digits, and the transport, which may be empty. */
   port: `if(isNull(destination_port), [],
     [concat(leftPad(toString(assumeNotNull(destination_port)), 5, '0'), '/', transport)])`,
-  ...memberFacets(),
+  ...byName(
+    SEARCHED_MEMBERS.filter(isFacetMember).map(({ field }) => {
+      const { column, member } = searchedAs(field);
+      return [field, valuesOf(column, member, field)] as const;
+    }),
+  ),
 };

@@ -50,6 +50,8 @@ export type Member = {
     readonly names: string;
     /** The field of `address_facets` with its values, where that is not of this member alone. */
     readonly facet?: string;
+    /** Nearly all addresses share its few values: a search reads them from the observations, not from `address_facets`. */
+    readonly hasFewValues?: boolean;
     /** The name of its list in the statistics of what addresses did, and what a value is for people. */
     readonly list?: readonly [name: string, heading: string];
   }[];

@@ -1,4 +1,4 @@
-import type { Members, MembersOf, MemberType, NamesOf } from "./member.ts";
+import type { Member, Members, MembersOf, MemberType, NamesOf } from "./member.ts";
 
 /** Transport protocols of an observation. */
 export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
@@ -15,10 +15,16 @@ const searched =
   <Field extends string>(field: Field, names: string) =>
     ({ kind, field, names }) as const;
 const [words, value, number] = [searched("words"), searched("value"), searched("number")];
+const fewValues = <Search>(search: Search) => ({ ...search, hasFewValues: true }) as const;
 
 /** Members of a request. */
 export const HTTP = {
-  method: { ...text(32), rules: ["method"], maps: ["http_method"], search: [value("method", "raw_data.http.method")] },
+  method: {
+    ...text(32),
+    rules: ["method"],
+    maps: ["http_method"],
+    search: [fewValues(value("method", "raw_data.http.method"))],
+  },
   host: {
     ...text(255),
     rules: ["host"],
@@ -118,7 +124,7 @@ export const VISIT = {
     doc: "The sensor that saw it. Required, unless the sensor key is for one sensor: the default is then that one.",
     rules: ["sensor"],
     maps: ["sensor_id"],
-    search: [value("sensor", "sensor")],
+    search: [fewValues(value("sensor", "sensor"))],
   },
   source_ip: {
     type: "source",
@@ -141,7 +147,7 @@ export const VISIT = {
   transport: {
     type: "ip_protocol",
     rules: ["transport"],
-    search: [value("protocol", "raw_data.scan.protocol protocol")],
+    search: [fewValues(value("protocol", "raw_data.scan.protocol protocol"))],
   },
   source_port: { type: "port", rules: ["source_port"] },
   destination_port: {
@@ -242,11 +248,11 @@ export const SOURCE = {
       },
     ],
   },
-  region: { ...text(128), search: [words("region", "metadata.region")] },
+  region: { ...text(128), search: [fewValues(words("region", "metadata.region"))] },
   city: {
     ...text(128),
     maps: ["city"],
-    search: [words("city", "metadata.source_city city source_city metadata.city")],
+    search: [fewValues(words("city", "metadata.source_city city source_city metadata.city"))],
   },
   latitude: { type: "latitude", doc: "Degrees north; of the source." },
   longitude: { type: "longitude", doc: "Degrees east." },
@@ -286,6 +292,26 @@ export type SearchedMember = Extract<(typeof ALL_MEMBERS)[number], { readonly se
 export const SEARCHED_MEMBERS = ALL_MEMBERS.flatMap((member): readonly SearchedMember[] =>
   "search" in member ? member.search : [],
 );
+
+/** The member and its column that a field of the search language is a value of. */
+export function searchedAs(field: SearchedMember["field"]): { readonly member: Member; readonly column: string } {
+  for (const [prefix, table] of TABLES) {
+    for (const [name, member] of Object.entries<Member>(table)) {
+      if (member.search?.some((search) => search.field === field)) return { member, column: prefix + name };
+    }
+  }
+  throw new RangeError(`no member is searched as ${field}`);
+}
+
+type FewValuedMember = Extract<SearchedMember, { readonly hasFewValues: true }>;
+export type FewValuedField = FewValuedMember["field"];
+/** The columns of the fields of few values. */
+export const FEW_VALUED = byName(
+  SEARCHED_MEMBERS.filter((member): member is FewValuedMember => "hasFewValues" in member).map(
+    ({ field }) => [field, searchedAs(field).column] as const,
+  ),
+);
+export const isFewValued = (field: string): field is FewValuedField => field in FEW_VALUED;
 
 /** The fields that the statistics of what addresses did list. */
 export type ListedMember = Extract<SearchedMember, { readonly list: unknown }>;

@@ -1,5 +1,6 @@
-import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
+import type { ValueField } from "@noisefloor/clickhouse/facets/facets.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
+import { isFewValued } from "@noisefloor/domain/observation/members.ts";
 import type { TextMatch } from "@noisefloor/domain/query-language/text-match.ts";
 
 /**
@@ -26,10 +27,14 @@ export type AddressSet =
 export type FacetSet = {
   readonly type: "facet";
   /** An organization is a part of the values of `network`. */
-  readonly field: FacetField | "organization";
+  readonly field: ValueField | "organization";
   readonly match: FacetMatch;
   readonly after?: number;
 };
+
+/** Whether the server reads observations to find a set. */
+export const isOfObservations = (set: AddressSet) =>
+  set.type === "facet" ? isFewValued(set.field) : set.type === "observed-before" || set.type === "counted";
 
 /** Several whole texts are one condition for the server. */
 export type FacetMatch =

@@ -1,12 +1,24 @@
 import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { type Bind, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
+import { isFewValued } from "@noisefloor/domain/observation/members.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
-import { type AddressSet, ALL, and, type FacetSet, keyOf, or, type SetQuery, set, visitTree } from "./address-set.ts";
+import {
+  type AddressSet,
+  ALL,
+  and,
+  type FacetSet,
+  isOfObservations,
+  keyOf,
+  or,
+  type SetQuery,
+  set,
+  visitTree,
+} from "./address-set.ts";
 import { type CompiledSearch, type CompileOptions, compileSearch } from "./compile-bitmaps.ts";
 import { textMerger } from "./merge-texts.ts";
 import { readSetsSql } from "./read-sets.ts";
-import { facetOf, type SetContext, type SetSource, setSource, timeSql } from "./set-sql.ts";
+import { facetOf, fewValuedSql, type SetContext, type SetSource, setSource, timeSql } from "./set-sql.ts";
 import { textSql } from "./text-sql.ts";
 
 /** A search whose conditions are about the observations of one address in one bucket of time. */
@@ -66,9 +78,6 @@ export function compileForBuckets(
   };
 }
 
-/** Fields of which a value is had by nearly all addresses: to read them spares no observations. */
-const BY_ALL: ReadonlySet<FacetSet["field"]> = new Set(["seen", "protocol"]);
-
 /**
  * A search that finds at least the addresses that match in some bucket of a time, from what they did in all of it: so
  * the observations of most others are not read. Only what rollups answer is left of it.
@@ -80,11 +89,8 @@ const candidatesOf = (query: SetQuery): SetQuery =>
     not: () => ALL,
     and,
     or,
-    // To read observations takes as long as it would spare.
-    set: (of) =>
-      of.type === "observed-before" || of.type === "counted" || (of.type === "facet" && BY_ALL.has(of.field))
-        ? ALL
-        : set(of),
+    // To read observations takes as long as it would spare, and each address of the time was seen.
+    set: (of) => (isOfObservations(of) || (of.type === "facet" && of.field === "seen") ? ALL : set(of)),
   })(query);
 
 /** Networks are read once for all conditions on them: there may be hundreds. */
@@ -110,8 +116,9 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, context: SetCon
 
 function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly }: SetContext): string {
   const { facet, text } = facetOf(field);
-  const values = FACETS[facet];
   const isMatch = () => {
+    if (isFewValued(facet)) return textSql(fewValuedSql(facet), match, bind);
+    const values = FACETS[facet];
     if (match.type === "in" && facet === "tag") return tagSql(match.texts, bind);
     // Values are not empty, but for a part of one.
     if (match.type === "exists" && field === facet) return `notEmpty(${values})`;

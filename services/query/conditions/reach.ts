@@ -1,15 +1,7 @@
-import { type FacetSet, type SetQuery, visitTree } from "./address-set.ts";
+import { type FacetSet, isOfObservations, type SetQuery, visitTree } from "./address-set.ts";
 
 /** Fields whose values many addresses have: those seen with one before a time are more than with another. */
-const COMMON: ReadonlySet<FacetSet["field"]> = new Set([
-  "tag",
-  "country",
-  "port",
-  "protocol",
-  "method",
-  "region",
-  "sensor",
-]);
+const COMMON: ReadonlySet<FacetSet["field"]> = new Set(["tag", "country", "port"]);
 
 /**
  * Sets of which every address that matches has at least one, so that one seen with it since `reach` (milliseconds since
@@ -19,7 +11,7 @@ export function anchorsOf(query: SetQuery, reach: number): readonly FacetSet[] |
   return visitTree<readonly FacetSet[] | undefined>({
     constant: (value) => (value ? undefined : []),
     set(set) {
-      if (set.type !== "facet") return undefined;
+      if (set.type !== "facet" || isOfObservations(set)) return undefined;
       if (set.after !== undefined) return set.after >= reach ? [] : undefined;
       return set.match.type === "in" || set.match.type === "between" ? [set] : undefined;
     },

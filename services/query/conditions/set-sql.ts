@@ -5,8 +5,9 @@ import {
   NETWORK_RANGES,
   OBSERVATIONS,
 } from "@noisefloor/clickhouse/client/table-names.ts";
-import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
+import type { ValueField } from "@noisefloor/clickhouse/facets/facets.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
+import { FEW_VALUED, type FewValuedField, isFewValued } from "@noisefloor/domain/observation/members.ts";
 import { inScopes } from "../scope-sql.ts";
 import { type AddressSet, type FacetSet, SEEN } from "./address-set.ts";
 import { textSql } from "./text-sql.ts";
@@ -40,12 +41,15 @@ export type SetSource = {
   readonly text?: string;
 };
 
-/** The facet that has the values of a field, and SQL for a text of the field by the facet's value. */
-export function facetOf(field: FacetSet["field"]): { readonly facet: FacetField; readonly text: string } {
+/** The field whose values have the texts of another one, and SQL for the text of a `value`. */
+export function facetOf(field: FacetSet["field"]): { readonly facet: ValueField; readonly text: string } {
   return field === "organization"
     ? { facet: "network", text: "lowerUTF8(substring(value, 12))" }
     : { facet: field, text: "value" };
 }
+
+/** SQL: the value of a field of few values over a row of `observations`, empty without one. */
+export const fewValuedSql = (field: FewValuedField) => `lowerUTF8(${FEW_VALUED[field]})`;
 
 /**
  * Where it can, a set is a range of a key whose addresses are in order: a bitmap of ordered numbers is made many times
@@ -88,9 +92,13 @@ export function setSource(set: AddressSet, context: SetContext): SetSource {
 function facetSource({ field, match, after }: FacetSet, { bind, scopes, isOwnSensorsOnly }: SetContext): SetSource {
   const { facet, text } = facetOf(field);
   const isVisible = facet === "sensor" && isOwnSensorsOnly ? "AND dataset = 'personal' " : "";
-  const isRange = field !== "organization" && match.type !== "words" && match.type !== "matches";
+  const isStored = !isFewValued(facet);
+  const isRange = isStored && field !== "organization" && match.type !== "words" && match.type !== "matches";
   return {
-    rows: `${ADDRESS_FACETS} WHERE ${inScopes(scopes)} AND field = '${facet}' ${isVisible}AND last_seen >= ${FROM}`,
+    rows: isStored
+      ? `${ADDRESS_FACETS} WHERE ${inScopes(scopes)} AND field = '${facet}' AND last_seen >= ${FROM}`
+      : `(SELECT source_ip, observed_at AS last_seen, ${fewValuedSql(facet)} AS value FROM ${OBSERVATIONS}
+        WHERE ${inScopes(scopes)} ${isVisible}AND observed_at >= ${FROM}) WHERE 1`,
     condition() {
       // Values are not empty, but for a part of one.
       const isMatch = match.type === "exists" && isRange ? [] : [textSql(text, match, bind)];

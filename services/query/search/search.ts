@@ -8,7 +8,7 @@ import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../auth.ts";
-import { ALL, type SetQuery, visitTree } from "../conditions/address-set.ts";
+import { ALL, isOfObservations, type SetQuery, visitTree } from "../conditions/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../conditions/compile-bitmaps.ts";
 import type { Names } from "../conditions/names.ts";
 import { resolveQuery } from "../conditions/resolve-query.ts";
@@ -143,9 +143,7 @@ const HEAVY_COST = 2;
 /** Admission costs: sets that are read from the observations, or value by value, cost more than ranges of a key. */
 export function searchCost({ sets }: CompiledSearch): number {
   const isHeavy = (set: (typeof sets)[number]) =>
-    set.type === "facet"
-      ? set.match.type === "words" || set.match.type === "matches"
-      : set.type === "observed-before" || set.type === "counted";
+    isOfObservations(set) || (set.type === "facet" && (set.match.type === "words" || set.match.type === "matches"));
   const heavy = sets.filter(isHeavy).length;
   return Math.min(MAX_COST, 2 + Math.floor(sets.length / SETS_PER_COST) + heavy * HEAVY_COST);
 }

@@ -2,6 +2,7 @@ import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query
 import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
 import { readRollupView } from "@noisefloor/clickhouse/rollups/views.ts";
+import { isFewValued } from "@noisefloor/domain/observation/members.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -33,9 +34,8 @@ test("the view fills the fields by the SQL that other queries have of their valu
   );
   const fields = Object.entries(FACETS).toSorted(([one], [other]) => (inView.get(one) ?? 0) - (inView.get(other) ?? 0));
   const [names, texts] = [fields.map(([field]) => `'${field}'`), fields.map(([, sql]) => sql)];
-  const expected = `SELECT dataset, workspace_id, field, arrayJoin(texts) AS value, source_ip, max(observed_at) AS last_seen
-    FROM observations ARRAY JOIN [${names}] AS field, [${texts}] AS texts
-    GROUP BY dataset, workspace_id, field, value, source_ip`;
+  const expected = `SELECT dataset, workspace_id, field, arrayJoin(texts) AS value, source_ip, observed_at AS last_seen
+    FROM observations ARRAY JOIN [${names}] AS field, [${texts}] AS texts`;
   const { database } = world.connection;
   expect((await format(view.select)).replace(`${database}.observations`, "observations")).toBe(await format(expected));
 });
@@ -109,6 +109,7 @@ test("an address has each value of its observations, in lower case, with the las
       const at = NOW - 1_000 * index;
       const all: Readonly<Record<string, readonly string[]>> = { seen: [""], sensor: ["sénsor"], ...values };
       for (const [field, texts] of Object.entries(all)) {
+        if (isFewValued(field)) continue;
         for (const value of texts) {
           const key = [dataset, field, value, ip].join("|");
           expected.set(key, Math.max(at, expected.get(key) ?? 0));
@@ -118,7 +119,13 @@ test("an address has each value of its observations, in lower case, with the las
     }),
   );
   expect(await world.store(observations)).toMatchObject({ accepted: observations.length, rejected: [] });
-  expect(new Set(Object.keys(ALL.values).concat("seen", "sensor"))).toEqual(new Set(Object.keys(FACETS)));
+  expect(
+    new Set(
+      Object.keys(ALL.values)
+        .concat("seen")
+        .filter((field) => !isFewValued(field)),
+    ),
+  ).toEqual(new Set(Object.keys(FACETS)));
   const rows = await run(world.client, facets, {});
   expect(new Map(rows.map(({ dataset, field, value, ip, at }) => [[dataset, field, value, ip].join("|"), at]))).toEqual(
     expected,
