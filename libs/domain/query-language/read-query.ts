@@ -181,7 +181,7 @@ type Range = Extract<Condition, { readonly type: "range" }>;
 /** Fields of which an address may have several values. */
 const OF_SEVERAL: ReadonlySet<string> = new Set(["port", "asn"]);
 
-/** What to tell of conditions beside each other that no address can match together. */
+/** Warnings about conditions beside each other that no address can match together. */
 function warnOfConflicts(query: Query): readonly string[] {
   if (query.type === "not") return warnOfConflicts(query.of);
   if (query.type === "or") return query.of.flatMap(warnOfConflicts);

@@ -34,7 +34,7 @@ export function readObservation(bytes: Buffer): ReadObservation | Rejection {
 const isObservation = (value: Fields | string) =>
   typeof value !== "string" && observationsFormat.json?.recognizes(value) === true;
 
-/** The one observation of the wire schema inside a value that is none; undefined when there is none, or several. */
+/** The observation of the wire schema inside another value, such as a shipper's; undefined unless exactly one is there. */
 function unwrap(value: unknown): Fields | undefined {
   if (typeof value !== "string" && (!isFields(value) || isObservation(value))) return undefined;
   const [found, ...others] = findWrapped(value, undefined, isObservation).records;

@@ -114,7 +114,7 @@ const worse = {
   since: z.int(),
 };
 const COUNTS_SINCE = "last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')";
-/** The severity of a tag; of the tag of attacks, which is none of the worse ones, -1. */
+/** SQL: the severity of a row's tag; -1 for the tag of attacks. */
 const severityOfTag = (tag: string, worse: string) =>
   `if(has(${worse}, ${tag}), {severities:Array(Int8)}[indexOf(${worse}, ${tag})], -1)`;
 /** SQL on rows with a `tag_id`, and on those of the facet `tag`, whose `value` is one as a text. */

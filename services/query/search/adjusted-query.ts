@@ -17,7 +17,7 @@ export function describeSearch(search: Search, isLess: boolean, reply: FastifyRe
 export const ADJUSTED_QUERY_HEADER = {
   "Adjusted-Query": "What ran, percent-encoded, where it is not what was sent.",
 } as const;
-/** Clients take so many bytes of header fields. */
+/** Max bytes of header fields that common clients accept. */
 const MAX_HEADER_BYTES = 8_192;
 
 /** Says what ran for a response that has no place for it. */

@@ -79,7 +79,7 @@ test("the blocks of a large answer are handed on one after the other, and the ti
   expect(seconds[0]).toBeLessThan(2);
 });
 
-test("an answer that is longer than the server's buffer is read whole, and one that an error ends is none", async () => {
+test("an answer that is longer than the server's buffer is read whole, and one that an error ends fails", async () => {
   const count = 6_000_000;
   const ids = (value: string) => ({ ...inBlocks, sql: `SELECT toUInt32(${value}) AS id FROM numbers(${count})` });
   const blocks = await run(client, ids("number"), {});

@@ -29,7 +29,7 @@ const BATCHES: Readonly<Record<string, number>> = {
   queryGNQL: 150,
   queryMetadataGNQL: 150,
   legacyQueryGNQL: 100,
-  postObservations: 75,
+  postObservations: 300,
   listTags: 140,
   ping: 140,
   legacyMetadata: 140,

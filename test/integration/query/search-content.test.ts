@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The values of each field in an observation, in lower case; an empty text is none. */
+/** The values of each field in an observation, in lower case; without empty ones. */
 const VALUES: Readonly<Record<string, (sighting: Seen) => readonly string[]>> = {
   username: ({ credentials }) => credentials.map(({ username }) => username),
   password: ({ credentials }) => credentials.map(({ password }) => password),

@@ -1,3 +1,4 @@
+import { mappedIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import fc from "fast-check";
 import { takesText } from "./described-values.ts";
 import { type DescribedOperation, expecting, percentEncoded, type Twist } from "./drafts.ts";
@@ -44,8 +45,8 @@ function inPath(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
       const isShaped = schema.format !== undefined || schema.pattern !== undefined;
       const text = isShaped ? fc.oneof(wildAddress, wildText) : wildText;
       return [
-        // An empty text, or one of dots, makes it another path.
-        text.filter((value) => !/^\.{0,2}$/.test(value)).map(percentEncoded),
+        // An empty text, or one of dots, makes it another path; an address may also be written as IPv6 maps it.
+        text.filter((value) => !/^\.{0,2}$/.test(value) && mappedIpv4(value) === undefined).map(percentEncoded),
         fc.constantFrom(...RAW_SEGMENTS),
       ].map((segments, index) =>
         segments.map(

@@ -34,7 +34,8 @@ function convertSelection(name: string, selection: unknown, fields: Fields): unk
 
 function convertFields(name: string, value: unknown, fields: Fields): Record<string, unknown> {
   const map = mapSchema.safeParse(value);
-  if (!map.success) throw new ConversionError(`${name}: keywords search a whole log line, and an observation is none`);
+  if (!map.success)
+    throw new ConversionError(`${name}: keywords search a whole log line, and an observation is no log line`);
   const entries = Object.entries(map.data).map(([key, one]) => convertField(key, one, fields));
   const keys = entries.map(([key]) => key);
   const double = keys.find((key, index) => keys.indexOf(key) !== index);
