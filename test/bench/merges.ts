@@ -37,14 +37,14 @@ const closedPartitions = defineQuery({
         SELECT name FROM system.tables
         WHERE database = currentDatabase() AND engine_full LIKE '%min_age_to_force_merge_seconds%')
       GROUP BY table, partition_id
-    ) WHERE parts > 1 AND partition_id != newest`,
+    ) WHERE parts > 1 AND (partition_id != newest OR partition_id = 'all')`,
   params: z.object({}),
   row: partition,
 });
 
 /**
- * Merges each partition but the newest of a table into one part, as the server does when their parts are a day old: a
- * history is that old in all real stores.
+ * Merges each partition but the newest of a table into one part, and a table without partitions, as the server does when
+ * their parts are a day old: a history is that old in all real stores.
  */
 export async function mergeClosedPartitions(client: ClickHouseClient): Promise<void> {
   await merge(client, await run(client, closedPartitions, {}));

@@ -5,8 +5,8 @@
 -- each other are one range: a port is `00023/tcp`, a network `0000064500 Example Hosting`.
 -- Fields of a few values each, such as methods and sensors, have no rows: a search reads them from the observations.
 -- An observation's values become rows as they are, and merges make one of those that are alike: to find them in each
--- insert takes longer. The codecs halve what a row takes: addresses of a value ascend, and times of a retention share their
--- upper bits.
+-- insert takes longer. Parts a day old become one, so that a search reads an address once for each of its values.
+-- The codecs halve what a row takes: addresses of a value ascend, and times of a retention share their upper bits.
 CREATE TABLE IF NOT EXISTS address_facets
 (
     dataset      LowCardinality(String),
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS address_facets
 ENGINE = AggregatingMergeTree
 ORDER BY (dataset, workspace_id, field, value, source_ip)
 TTL toDateTime(last_seen, 'UTC') + toIntervalDay(100)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 1000, min_age_to_force_merge_seconds = 86400;
 
 -- The values of a field are those of FACETS in libs/clickhouse/facets/facets.ts.
 -- Fill address_facets.
