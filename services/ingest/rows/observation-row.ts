@@ -30,9 +30,9 @@ export type RowIdentity = {
 
 /** The row of an accepted observation. Members that it lacks are left out, so that the columns' defaults apply. */
 export function toRow({ observation, observedAt }: ValidObservation, identity: RowIdentity) {
-  const { http, metadata } = observation;
+  // To replace a member that a spread has copied takes V8 ten times as long as to leave it out.
+  const { observation_id: _id, observed_at: _at, tags: _tags, metadata, ...members } = observation;
   return {
-    ...observation,
     observation_id: identity.observationId,
     /** Milliseconds since 1970 UTC. */
     observed_at: observedAt,
@@ -41,9 +41,10 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     rule_tags: identity.ruleTagIds,
     shared_tags: identity.sharedTagIds,
     session_parts: identity.sessionParts,
-    body: http?.body ? keepBody(http.body) : identity.body,
+    body: members.http?.body ? keepBody(members.http.body) : identity.body,
     replaces_stored_at: identity.replacesStoredAt,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    ...members,
   };
 }
 
