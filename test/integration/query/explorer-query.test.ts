@@ -22,7 +22,7 @@ test("a query has its matches counted, summed up and listed, and a value of the 
   expect(await page.locator("[data-page] tbody tr").count()).toBe(25);
   expect(await page.locator("[data-page] tbody th").first().textContent()).toBe(NOISE);
   await page.getByRole("button", { name: "Show 25 more" }).click();
-  await settled();
+  await page.locator("[data-page] tbody tr").nth(49).waitFor();
   expect(await page.locator("[data-page] tbody tr").count()).toBe(50);
   await page
     .getByRole("link", { name: `Worm ${SCRIPT}` })
