@@ -1,4 +1,6 @@
 import { ParamGroup } from "@noisefloor/clickhouse/client/query.ts";
+import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
+import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 
@@ -50,6 +52,20 @@ export function inSeries(maxScopes: number): string {
     return `series = sipHash128({tag:UUID}, ${dataset}, ${workspace})`;
   });
   return `(${series.join(" OR ")})`;
+}
+
+/**
+ * SQL after FROM, to which conditions can be added: the rows of facets in the scopes, of addresses that were seen with the
+ * value since a time. @param since the parameter that has the time, in milliseconds since 1970 UTC.
+ */
+export function facetRows(
+  fields: FacetField | readonly FacetField[],
+  maxScopes: number = DATASETS.length,
+  since = "from",
+) {
+  const isField = typeof fields === "string" ? `= '${fields}'` : `IN (${fields.map((name) => `'${name}'`).join(", ")})`;
+  return `${ADDRESS_FACETS} WHERE ${inScopes(maxScopes)} AND field ${isField}
+      AND last_seen >= fromUnixTimestamp64Milli({${since}:Int64}, 'UTC')`;
 }
 
 /** The rows of several servers' results: all those of an address are in one of them. */

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { readImports } from "./imports.ts";
 
 /**
- * How many source files of the repository a file may load, itself included: what there is to read for whoever wants to
- * know all that it does. Imports of types alone do not count: a signature is read without its file.
+ * How many source files of the repository a file may load, itself included: what a reader must read to know all
+ * that it does. Imports of types alone do not count: a signature is read without its file.
  */
 const MOST_LOADED = {
   "services/ingest/pipeline/pipeline.ts": 30,

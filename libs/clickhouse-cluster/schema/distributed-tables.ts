@@ -8,15 +8,17 @@ import { distributedDatabase, distributedTable } from "../client/names.ts";
 /** The name of the Distributed table with a row of each shard for every row of a view that counts. */
 export const perShardName = (view: string) => `${view}_per_shard`;
 
-/** Tables that a migration drops. */
-const DROPPED_TABLES = ["address_networks", "scope_tags", "address_values"];
-
 /**
  * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for
  * dashboards: each shard answers from its own view, so that a question's filter reaches its key. They hold nothing, so
  * they are made anew each time: after a migration they have its columns.
+ * @param dropped tables that migrations have dropped: none reads them from then on.
  */
-export async function createDistributedTables(connection: ClickHouseConnection, cluster: string): Promise<void> {
+export async function createDistributedTables(
+  connection: ClickHouseConnection,
+  cluster: string,
+  dropped: readonly string[] = [],
+): Promise<void> {
   const { database } = connection;
   const client = connect(connection, "noisefloor-migrate");
   const create = (what: "TABLE" | "VIEW", name: string, as: string) =>
@@ -28,7 +30,7 @@ export async function createDistributedTables(connection: ClickHouseConnection, 
   const view = (name: string, select: string) => create("VIEW", name, `SQL SECURITY INVOKER AS ${select}`);
   try {
     await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${identifier(distributedDatabase(database))}` });
-    for (const name of DROPPED_TABLES) {
+    for (const name of dropped) {
       await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
     }
     // Migrations of another version may make fewer tables, and no views for dashboards.

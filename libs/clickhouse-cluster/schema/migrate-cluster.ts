@@ -7,11 +7,13 @@ import {
 import { isUnreachable } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import {
+  droppedBy,
   type ExecuteStatement,
   type FillRollups,
   type MigrateOptions,
   type Migration,
   migrate,
+  readMigrations,
 } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
 import { connectCluster } from "../client/client.ts";
@@ -39,6 +41,7 @@ export async function migrateCluster(
   const { cluster } = connection;
   const shards = await connectionsOfCluster(connection);
   const { isNew, away } = await lookAtAll(shards.flat());
+  const dropped = droppedBy(await readMigrations(directory));
   const applied = new Map<number, Migration>();
   for (const [index, replicas] of shards.entries()) {
     const there = replicas.filter((server) => isNew.has(server));
@@ -57,7 +60,7 @@ export async function migrateCluster(
       const fill = options.fill && fillOnce(connection, index, options.fill);
       // The distributed tables read the views for dashboards.
       await migrateEach({ ...options, dashboardWorkspaces: options.dashboardWorkspaces ?? [], fill });
-      for (const server of there) await createDistributedTables(server, cluster);
+      for (const server of there) await createDistributedTables(server, cluster, dropped);
     } finally {
       await close();
     }

@@ -59,7 +59,7 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     const fills = [...sql.matchAll(FILL)].map(([, rollup = ""]) => rollup);
     migrations.push({ version, name: match[2] ?? "", statements, fills, checksum });
   }
-  const dropped = namesIn(migrations, DROPPED);
+  const dropped = droppedBy(migrations);
   return migrations.map(({ statements, ...migration }) => ({
     ...migration,
     statements: statements.filter((statement) => !dropped.includes(TARGET.exec(statement)?.[1] ?? "")),
@@ -70,6 +70,9 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
 export function tablesOf(migrations: readonly Migration[]): string[] {
   return namesIn(migrations, /^CREATE TABLE IF NOT EXISTS (\w+)/m);
 }
+
+/** The tables and views that the migrations drop. */
+export const droppedBy = (migrations: readonly Migration[]): string[] => namesIn(migrations, DROPPED);
 
 /** The views that fill the rollups. */
 export function viewsOf(migrations: readonly Migration[]): string[] {

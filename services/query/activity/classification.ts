@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery, onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS, ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_TAGS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ATTACK_TAG_ID, ATTACKED } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
@@ -12,7 +12,7 @@ import { type LookupCaches, refreshOutdated } from "../address/lookup-caches.ts"
 import { type AddressIndex, askIndex } from "../address-index/ask-index.ts";
 import { blocksOf } from "../address-sets/hour-blocks.ts";
 import { type CountsBySeverity, countBySeverity, tabulate, type WorstSeverities } from "../address-sets/severities.ts";
-import { IN_SCOPES } from "../scope-sql.ts";
+import { facetRows, IN_SCOPES } from "../scope-sql.ts";
 import { ACTIVE, addUpSeverities, blocks, countPerSeverity, severityCount, slice } from "./queries.ts";
 
 export type ClassificationDeps = LookupCaches & {
@@ -113,17 +113,17 @@ const worse = {
   severities: z.array(z.int()).readonly(),
   since: z.int(),
 };
-const COUNTS_SINCE = "last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')";
 /** SQL: the severity of a row's tag; -1 for the tag of attacks. */
 const severityOfTag = (tag: string, worse: string) =>
   `if(has(${worse}, ${tag}), {severities:Array(Int8)}[indexOf(${worse}, ${tag})], -1)`;
 /** SQL on rows with a `tag_id`, and on those of the facet `tag`, whose `value` is one as a text. */
 const OF_TAG = {
-  counts: `${COUNTS_SINCE} AND (tag_id IN {worse:Array(UUID)} OR tag_id = ${ATTACK_TAG})`,
+  counts: `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      AND (tag_id IN {worse:Array(UUID)} OR tag_id = ${ATTACK_TAG})`,
   severity: severityOfTag("tag_id", "{worse:Array(UUID)}"),
 };
 const OF_FACET = {
-  counts: `field = 'tag' AND (value IN {worse:Array(String)} OR value = '${ATTACK_TAG_ID}') AND ${COUNTS_SINCE}`,
+  counts: `(value IN {worse:Array(String)} OR value = '${ATTACK_TAG_ID}')`,
   severity: severityOfTag("value", "{worse:Array(String)}"),
 };
 
@@ -163,8 +163,7 @@ export const worstInOtherDatasets = (max: number) => {
     name: "tag-activity-severities",
     sql: limited(`SELECT source_ip,
         toUInt32(bitOr(max(${OF_FACET.severity}) + 1, if(min(${OF_FACET.severity}) < 0, ${ATTACKED}, 0))) AS severity
-      FROM ${ADDRESS_FACETS}
-      WHERE ${IN_SCOPES} AND ${OF_FACET.counts} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
+      FROM ${facetRows("tag", undefined, "since")} AND ${OF_FACET.counts} AND source_ip IN (${ACTIVE}) GROUP BY source_ip`),
     combine: (results) => limited(`SELECT source_ip, severity FROM ${results}`),
     params: z.object({ ...slice, ...blocks, ...worse }),
     row: addressSeverity,

@@ -1,14 +1,9 @@
 import type { Bind } from "@noisefloor/clickhouse/client/bound-values.ts";
-import {
-  ADDRESS_FACETS,
-  NETWORK_GENERATIONS,
-  NETWORK_RANGES,
-  OBSERVATIONS,
-} from "@noisefloor/clickhouse/client/table-names.ts";
+import { NETWORK_GENERATIONS, NETWORK_RANGES, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { ValueField } from "@noisefloor/clickhouse/facets/facets.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
 import { FEW_VALUED, type FewValuedField, isFewValued } from "@noisefloor/domain/observation/members.ts";
-import { inScopes } from "../scope-sql.ts";
+import { facetRows, inScopes } from "../scope-sql.ts";
 import { type AddressSet, type FacetSet, SEEN } from "./address-set.ts";
 import { textSql } from "./text-sql.ts";
 
@@ -96,7 +91,7 @@ function facetSource({ field, match, after }: FacetSet, { bind, scopes, isOwnSen
   const isRange = isStored && field !== "organization" && match.type !== "words" && match.type !== "matches";
   return {
     rows: isStored
-      ? `${ADDRESS_FACETS} WHERE ${inScopes(scopes)} AND field = '${facet}' AND last_seen >= ${FROM}`
+      ? facetRows(facet, scopes)
       : `(SELECT source_ip, observed_at AS last_seen, ${fewValuedSql(facet)} AS value FROM ${OBSERVATIONS}
         WHERE ${inScopes(scopes)} ${isVisible}AND observed_at >= ${FROM}) WHERE 1`,
     condition() {

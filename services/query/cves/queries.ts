@@ -1,9 +1,9 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
+import { TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
 import { BLOCK, IN_BLOCKS_OF_HOURS, JOIN_ACTORS } from "../activity/queries.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { facetRows, scopesParam } from "../scope-sql.ts";
 
 /** Those of the tags in the one scope of the request, with which the table's key begins. */
 const SERIES = "SELECT sipHash128(arrayJoin({tags:Array(UUID)}), {dataset0:String}, {workspace0:String})";
@@ -20,8 +20,7 @@ export const countPerCve = defineQuery({
   name: "cve-activity",
   sql: `
     SELECT cve, address.number <= actor.last AND toIPv4(address.number) NOT IN (
-        SELECT source_ip FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'tag' AND value = '${ATTACK_TAG_ID}'
-          AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')) AS is_benign,
+        SELECT source_ip FROM ${facetRows("tag", undefined, "since")} AND value = '${ATTACK_TAG_ID}') AS is_benign,
       uniqExactIf(address.number, in_1d) AS ips_1d,
       uniqExactIf(address.number, in_10d) AS ips_10d,
       uniqExactIf(address.number, in_30d) AS ips_30d

@@ -1,9 +1,8 @@
 import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
-import { allRows, inScopes } from "../scope-sql.ts";
+import { allRows, facetRows } from "../scope-sql.ts";
 
 /** The numbers of a search, and the first `limit` addresses from the number `first` on. Small bitmaps are unordered. */
 export const searchPage = ({ sql }: CompiledSearch) =>
@@ -30,14 +29,18 @@ export const searchCounts = ({ sql }: Pick<CompiledSearch, "sql">) =>
     row: z.object({ count: z.int(), matching: z.int(), narrower: z.array(z.int()) }),
   });
 
-/** All addresses of a search as numbers, in blocks: the last seen first, ties by address. */
-export const searchAll = ({ sql, scopes }: CompiledSearch) => {
-  // To look for a million addresses in the key would take longer than to read all.
-  const rows = `SELECT ip, last FROM (
-      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_FACETS}
-      WHERE ${inScopes(scopes)} AND field = 'seen' AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+/**
+ * SQL: a SELECT of a search's addresses as numbers, `ip`, each with the `last` time that it was seen. To look for a
+ * million addresses in the key would take longer than to read all.
+ */
+export const foundAddresses = ({ sql, scopes }: CompiledSearch) => `SELECT ip, last FROM (
+      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${facetRows("seen", scopes)}
         AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
       GROUP BY ip SETTINGS use_index_for_in_with_subqueries = 0)`;
+
+/** All addresses of a search as numbers, in blocks: the last seen first, ties by address. */
+export const searchAll = (compiled: CompiledSearch) => {
+  const rows = foundAddresses(compiled);
   const inOrder = (from: string) => `SELECT ip AS source_ip FROM ${from} ORDER BY last DESC, ip`;
   return defineQuery({
     name: "search-all",

@@ -1,11 +1,10 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { NETWORK_ASN, NETWORK_ORGANIZATION } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { z } from "zod";
 import { type CompiledSearch, searchParams } from "../conditions/compile-bitmaps.ts";
-import { inScopes } from "../scope-sql.ts";
+import { facetRows } from "../scope-sql.ts";
 
 /** There may be as many values as observations: above this, ClickHouse groups on disk. */
 const MAX_BYTES_IN_MEMORY = 256 * 1024 * 1024;
@@ -27,9 +26,8 @@ export function countByValue({ sql, scopes }: CompiledSearch, facets: readonly F
   const counted = facets.includes("network") ? COUNTED_PARTS : "(toString(field), value)";
   // The keys of the table cannot say which rows are of these addresses.
   const rows = `SELECT counted.1 AS field, counted.2 AS value, uniqExact(source_ip) AS count FROM (
-      SELECT source_ip, ${counted} AS counted FROM ${ADDRESS_FACETS}
-      WHERE ${inScopes(scopes)} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
-        AND field IN (${facets.map((name) => `'${name}'`).join(", ")}) AND (field, value) != ('tag', '${ATTACK_TAG_ID}')
+      SELECT source_ip, ${counted} AS counted FROM ${facetRows(facets, scopes)}
+        AND (field, value) != ('tag', '${ATTACK_TAG_ID}')
         AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql})))
     WHERE counted.2 != ''
     GROUP BY field, value`;

@@ -1,5 +1,4 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { NETWORK_ORGANIZATION, networkPrefix } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
@@ -9,7 +8,7 @@ import { z } from "zod";
 import { countryName } from "../address/response.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { DAYS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { facetRows, scopesParam } from "../scope-sql.ts";
 import { count, ip, timestamp } from "../wire.ts";
 import { latestAddresses, latestOf, latestOfLists } from "./latest-addresses.ts";
 import { ERRORS, EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
@@ -96,9 +95,7 @@ const addressesAt = (name: string, field: "network" | "country") =>
     sql: `SELECT max(organization) AS organization, count() AS total_ips, ${latestOf("(last, source_ip)")} AS latest
       FROM (
         SELECT source_ip, max(${NETWORK_ORGANIZATION}) AS organization, toUnixTimestamp64Milli(max(last_seen)) AS last
-        FROM ${ADDRESS_FACETS}
-        WHERE ${IN_SCOPES} AND field = '${field}' AND startsWith(value, {value:String})
-          AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+        FROM ${facetRows(field)} AND startsWith(value, {value:String})
         GROUP BY source_ip)`,
     combine: (results) => `SELECT max(result.organization) AS organization, sum(result.total_ips) AS total_ips,
           ${latestOfLists("result.latest")} AS latest

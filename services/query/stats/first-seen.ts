@@ -1,5 +1,5 @@
 import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { FIRST_SEEN_COST } from "../costs.ts";
 import { daysBack, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { facetRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { count, ip, timestamp } from "../wire.ts";
 import { latestAddresses, latestOf, latestOfLists } from "./latest-addresses.ts";
 import { EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
@@ -54,8 +54,7 @@ const firstSeenSince = defineQuery({
   sql: `SELECT count() AS total_ips, ${latestOf("(first, source_ip)")} AS newest FROM (
       SELECT source_ip, toUnixTimestamp64Milli(min(observed_at)) AS first FROM ${OBSERVATIONS}
       WHERE ${IN_SCOPES} AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND source_ip IN (
-        SELECT source_ip FROM ${ADDRESS_FACETS}
-        WHERE ${IN_SCOPES} AND field = 'seen' AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC'))
+        SELECT source_ip FROM ${facetRows("seen")})
       GROUP BY source_ip HAVING first >= {from:Int64})`,
   combine: (results) =>
     `SELECT sum(result.total_ips) AS total_ips, ${latestOfLists("result.newest")} AS newest FROM ${results} AS result`,

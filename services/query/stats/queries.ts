@@ -1,11 +1,11 @@
 import { ATTACK_TAG } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS, ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { ADDRESS_TAGS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { NETWORK_ASN, NETWORK_ORGANIZATION } from "@noisefloor/clickhouse/facets/network-value.ts";
 import { z } from "zod";
 import { addUpSeverities, countPerSeverity, severityCount } from "../activity/queries.ts";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { facetRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** Milliseconds since 1970 UTC. */
 const since = z.int();
@@ -15,7 +15,7 @@ const sinceParams = z.object({ scopes: scopesParam, from: since });
 /** All distinct addresses that were seen since a time. */
 export const countSeen = defineQuery({
   name: "stats-total",
-  sql: `SELECT uniqExact(source_ip) AS active_ips FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = 'seen' AND ${SEEN}`,
+  sql: `SELECT uniqExact(source_ip) AS active_ips FROM ${facetRows("seen")}`,
   combine: (results) => `SELECT sum(active_ips) AS active_ips FROM ${results}`,
   params: sinceParams,
   row: z.object({ active_ips: z.int() }),
@@ -49,7 +49,7 @@ function countByPlace<Place extends z.ZodType>(
   place: Place,
 ) {
   const counted = `SELECT ${sql} AS place, max(${NETWORK_ORGANIZATION}) AS organization, uniqExact(source_ip) AS active_ips
-    FROM ${ADDRESS_FACETS} WHERE ${IN_SCOPES} AND field = '${field}' AND value >= '${first}' AND ${SEEN} GROUP BY place`;
+    FROM ${facetRows(field)} AND value >= '${first}' GROUP BY place`;
   const mostActive = "ORDER BY active_ips DESC, place LIMIT {limit:UInt32}";
   return defineQuery({
     name,

@@ -1,9 +1,10 @@
 import { numberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { ADDRESS_FACETS, OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { type CompiledSearch, searchParams } from "../../conditions/compile-bitmaps.ts";
 import { allRows, inScopes, scopesParam } from "../../scope-sql.ts";
+import { foundAddresses } from "../../search/queries.ts";
 
 /** How many addresses match, and all of them as numbers unless they are more than `limit`: one row a server. */
 export const feedAddresses = ({ sql }: CompiledSearch) =>
@@ -19,14 +20,10 @@ export const feedAddresses = ({ sql }: CompiledSearch) =>
   });
 
 /** The `limit` addresses that were seen last, ties by address, as numbers in that order. */
-export const newestAddresses = ({ sql }: CompiledSearch) => {
+export const newestAddresses = (compiled: CompiledSearch) => {
   const inOrder = (from: string, columns: string) =>
     `SELECT ${columns} FROM ${from} ORDER BY last DESC, ip LIMIT {limit:UInt32}`;
-  const rows = `(
-      SELECT toUInt32(source_ip) AS ip, max(last_seen) AS last FROM ${ADDRESS_FACETS}
-      WHERE ${inScopes(1)} AND field = 'seen' AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
-        AND toUInt32(source_ip) IN (SELECT arrayJoin(bitmapToArray(found)) FROM (${sql}))
-      GROUP BY ip)`;
+  const rows = `(${foundAddresses(compiled)})`;
   return defineQuery({
     name: "newest-feed-addresses",
     sql: inOrder(rows, "ip"),
