@@ -1,14 +1,9 @@
 import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { type ClickHouseClient, connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
 import { type Restored, type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
-import { fillEarlier, type OnFill } from "@noisefloor/clickhouse/rollups/fill-earlier.ts";
-import {
-  type FillRollups,
-  type MigrateOptions,
-  type Migration,
-  migrate,
-} from "@noisefloor/clickhouse/schema/migrate.ts";
+import { type FillOptions, fillEarlier } from "@noisefloor/clickhouse/rollups/fill-rollups.ts";
+import { type MigrateOptions, type Migration, migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type BackupPart, partsOf } from "./backup/parts.ts";
 import { restoreCluster } from "./backup/restore-cluster.ts";
 import { connectCluster } from "./client/client.ts";
@@ -44,16 +39,31 @@ export async function serversOf(connection: ClickHouseConnection): Promise<reado
   return isOfCluster(connection) ? (await connectionsOfCluster(connection)).flat() : [serverOf(connection)];
 }
 
-/** Brings the store's schema up to date and fills rollups that are new with what is stored: see `migrate`. */
-export function migrateStore(
+/**
+ * Brings the store's schema up to date and fills what migrations say with the observations that are stored: see
+ * `migrate`. All servers of a shard have a new view before its rollup is filled: an insert into one without it would
+ * leave out rows.
+ */
+export async function migrateStore(
   connection: ClickHouseConnection,
   directory: string,
-  { onFill = () => {}, ...options }: Omit<MigrateOptions, "fill"> & { readonly onFill?: OnFill } = {},
+  { onFill, ...options }: MigrateOptions & { readonly onFill?: FillOptions["onProgress"] } = {},
 ): Promise<Migration[]> {
-  const fill: FillRollups = (owner, rollups) => fillEarlier(owner, rollups, onFill);
-  return isOfCluster(connection)
-    ? migrateCluster(connection, directory, { ...options, fill })
-    : migrate(serverOf(connection), directory, { ...options, fill });
+  const migrateServers = (isFilled: boolean) =>
+    isOfCluster(connection)
+      ? migrateCluster(connection, directory, { ...options, isFilled })
+      : migrate(serverOf(connection), directory, { ...options, isFilled });
+  const applied = await migrateServers(false);
+  const rollups = [...new Set(applied.flatMap(({ fills }) => fills))];
+  if (rollups.length === 0) return applied;
+  const client = connectStore(connection, "noisefloor-migrate", LONG_REQUEST_MS);
+  try {
+    for (const owner of await client.owners()) await fillEarlier(owner, rollups, onFill);
+  } finally {
+    await client.close();
+  }
+  await migrateServers(true);
+  return applied;
 }
 
 /** Replaces the store by a backup: see `restoreDatabase`. */

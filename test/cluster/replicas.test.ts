@@ -14,8 +14,9 @@ import { toRow } from "@noisefloor/ingest/rows/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/store/insert.ts";
 import { insertQueue } from "@noisefloor/ingest/store/insert-queue.ts";
 import { openInsertQueue } from "@noisefloor/ingest/store/insert-queues.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { mixedObservations } from "../support/builders/mixed-observations.ts";
 import { eventually, throughout } from "../support/eventually.ts";
 import { type ClickHouseCluster, startCluster } from "../support/servers/cluster.ts";
 import { testInFull } from "../support/test-in-full.ts";
@@ -23,6 +24,7 @@ import { atVolume } from "../support/volume.ts";
 import { startIndex } from "../support/worlds/address-index.ts";
 import { commandOver } from "../support/worlds/commands.ts";
 import { MIGRATIONS } from "../support/worlds/databases.ts";
+import { withLaterMigration } from "../support/worlds/later-migration.ts";
 import { expectSameOnReplicas } from "../support/worlds/replicas.ts";
 import { contentOf } from "../support/worlds/store-contents.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/worlds/world.ts";
@@ -132,16 +134,14 @@ test("the replicas of a shard have the same rows of every table, and all servers
 });
 
 test("a rollup that a migration fills is filled once in each shard, and all replicas have its rows", async () => {
-  const before = await contentOf(world.client, "address_facets");
-  for (const replicas of await world.client.servers()) {
-    await replicas[0]?.command({ query: "TRUNCATE TABLE address_facets" });
-    for (const server of replicas) await server.command({ query: "DELETE FROM schema_migrations WHERE version >= 22" });
-  }
-  const fills: unknown[] = [];
-  await migrateStore(world.connection, MIGRATIONS, { onFill: (...fill) => fills.push(fill) });
-  expect(fills).toEqual(Array.from({ length: SHARDS }, () => ["address_facets", 1, 1]));
-  expect(await contentOf(world.client, "address_facets")).toEqual(before);
-  await expectSameOnReplicas(world.client);
+  const own = await createWorld(() => NOW, { server: cluster.connection });
+  onTestFinished(() => own.close());
+  await own.store(mixedObservations(NOW, 0, 100));
+  const { rows } = await contentOf(own.client, "observations");
+  const before = await contentOf(own.client, "address_facets");
+  await migrateStore(own.connection, await withLaterMigration());
+  expect((await contentOf(own.client, "address_facets")).rows).toBe(before.rows + rows);
+  await expectSameOnReplicas(own.client);
 });
 
 test("a change of rows ends when every replica has made it, also one that the server does not wait for", async () => {

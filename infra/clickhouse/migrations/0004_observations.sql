@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS observations
     dataset          LowCardinality(String),
     workspace_id     LowCardinality(String),
     sensor_id        LowCardinality(String),
-    -- The log format of the record that it came in, or that a session's row was last made of; empty in old rows.
+    -- The log format of the record that it came in, or that a session's row was last made of.
     format           LowCardinality(String),
     source_ip        IPv4,
     source_port      Nullable(UInt16),
@@ -53,6 +53,7 @@ CREATE TABLE IF NOT EXISTS observations
     http_body_sha256 String,
     tls_ja3          String,
     tls_ja4          String,
+    tls_sni          String,
     ssh_hassh        String,
     ssh_banner       String,
     asn              UInt32,

@@ -31,3 +31,17 @@ CREATE TABLE IF NOT EXISTS consumer_lag
 )
 ENGINE = ReplacingMergeTree(updated_at)
 ORDER BY topic;
+
+-- Requests of the HTTP intake by a digest of their sender and body, so that one that is sent again after a failure is
+-- told from another one with the same content. answered says how many of that content were answered: the next one has
+-- this number. began_at is when that one came first, if records of it have no time of their own; else 1970.
+CREATE TABLE IF NOT EXISTS intake_requests
+(
+    digest     UInt64,
+    answered   UInt32,
+    began_at   DateTime64(3, 'UTC'),
+    updated_at DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree(updated_at)
+ORDER BY digest
+TTL toDateTime(updated_at, 'UTC') + toIntervalDay(100);

@@ -135,7 +135,7 @@ async function makeOneStore(
   for (const replica of shards.flatMap((shard) => shard.others)) {
     await migrate({ ...replica.connection, database: scratch }, migrations, {
       isForRestore: true,
-      fill: async () => {},
+      isFilled: true,
     });
   }
   const source = { name: cluster, database: scratch, replica: first.replicas.indexOf(first.connection) };

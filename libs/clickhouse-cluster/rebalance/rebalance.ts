@@ -1,6 +1,6 @@
 import { type ClickHouseClient, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
-import { rebuildRollups } from "@noisefloor/clickhouse/restore/rebuild-rollups.ts";
+import { fillRollups } from "@noisefloor/clickhouse/rollups/fill-rollups.ts";
 import {
   assertCurrentSchema,
   createDatabase,
@@ -180,7 +180,7 @@ async function rebuildAll({ clients }: Target, { signal, ...options }: Rebalance
   const progress = sumProgress(clients.length, progressOf(options, "rebuilding rollups"));
   await onAllServers(clients, signal, async (shard, index, stop) => {
     for (const table of DERIVED_TABLES) await shard.command({ query: `TRUNCATE TABLE ${table}` });
-    await rebuildRollups(shard, { signal: stop, onProgress: progress(index) });
+    await fillRollups(shard, DERIVED_TABLES, { signal: stop, onProgress: progress(index) });
   });
   return !signal.aborted;
 }

@@ -12,13 +12,8 @@ export const perShardName = (view: string) => `${view}_per_shard`;
  * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for
  * dashboards: each shard answers from its own view, so that a question's filter reaches its key. They hold nothing, so
  * they are made anew each time: after a migration they have its columns.
- * @param dropped tables that migrations have dropped: none reads them from then on.
  */
-export async function createDistributedTables(
-  connection: ClickHouseConnection,
-  cluster: string,
-  dropped: readonly string[] = [],
-): Promise<void> {
+export async function createDistributedTables(connection: ClickHouseConnection, cluster: string): Promise<void> {
   const { database } = connection;
   const client = connect(connection, "noisefloor-migrate");
   const create = (what: "TABLE" | "VIEW", name: string, as: string) =>
@@ -30,9 +25,6 @@ export async function createDistributedTables(
   const view = (name: string, select: string) => create("VIEW", name, `SQL SECURITY INVOKER AS ${select}`);
   try {
     await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${identifier(distributedDatabase(database))}` });
-    for (const name of dropped) {
-      await client.command({ query: `DROP TABLE IF EXISTS ${distributedTable(database, name)}` });
-    }
     // Migrations of another version may make fewer tables, and no views for dashboards.
     const present = await readTableNames(client, database);
     const isPresent = (name: string) => present.has(name);

@@ -1,29 +1,18 @@
-import {
-  type ClickHouseClient,
-  type ClickHouseConnection,
-  connect,
-  LONG_REQUEST_MS,
-} from "@noisefloor/clickhouse/client/connect.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnreachable } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import {
-  droppedBy,
   type ExecuteStatement,
-  type FillRollups,
   type MigrateOptions,
   type Migration,
   migrate,
-  readMigrations,
 } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
-import { connectCluster } from "../client/client.ts";
 import { connectionsOfCluster } from "../client/each-server.ts";
 import type { ClusterConnection } from "../client/servers.ts";
 import { assertReplicated, createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
 import { createDistributedTables } from "./distributed-tables.ts";
 import { copyReferenceTables } from "./reference-tables.ts";
-
-type ClusterMigrateOptions = Omit<MigrateOptions, "fill"> & { readonly fill?: FillRollups };
 
 /**
  * Brings the schema of each server of a cluster up to date, as `migrate` does that of one; all shards then read as one.
@@ -36,31 +25,27 @@ type ClusterMigrateOptions = Omit<MigrateOptions, "fill"> & { readonly fill?: Fi
 export async function migrateCluster(
   connection: ClusterConnection,
   directory: string,
-  options: ClusterMigrateOptions = {},
+  options: MigrateOptions = {},
 ): Promise<Migration[]> {
   const { cluster } = connection;
   const shards = await connectionsOfCluster(connection);
   const { isNew, away } = await lookAtAll(shards.flat());
-  const dropped = droppedBy(await readMigrations(directory));
   const applied = new Map<number, Migration>();
   for (const [index, replicas] of shards.entries()) {
     const there = replicas.filter((server) => isNew.has(server));
     if (away !== undefined && (there.length === 0 || there.some((server) => isNew.get(server)))) throw away;
     const { executeOn, close } = await openReplicas(there, `${cluster}/${index + 1}`, replicas.length > 1);
     const fail: ExecuteStatement = () => Promise.reject(away);
-    const migrateEach = async (own: MigrateOptions) => {
+    // The distributed tables read the views for dashboards.
+    const ofShard = { ...options, dashboardWorkspaces: options.dashboardWorkspaces ?? [] };
+    try {
       for (const server of there) {
         const execute = away === undefined ? executeOn(server) : fail;
-        for (const one of await migrate(server, directory, own, execute)) applied.set(one.version, one);
+        for (const migration of await migrate(server, directory, ofShard, execute)) {
+          applied.set(migration.version, migration);
+        }
       }
-    };
-    try {
-      // An insert into a replica without a rollup's view leaves out rows: so all have the views before any fill.
-      if (options.fill !== undefined) await migrateEach({ ...options, dashboardWorkspaces: undefined, fill: "later" });
-      const fill = options.fill && fillOnce(connection, index, options.fill);
-      // The distributed tables read the views for dashboards.
-      await migrateEach({ ...options, dashboardWorkspaces: options.dashboardWorkspaces ?? [], fill });
-      for (const server of there) await createDistributedTables(server, cluster, dropped);
+      for (const server of there) await createDistributedTables(server, cluster);
     } finally {
       await close();
     }
@@ -72,23 +57,6 @@ export async function migrateCluster(
     await withClient(server, (client) => copyReferenceTables(client, { ...source, name: cluster }));
   }
   return [...applied.values()];
-}
-
-/** Fills the rollups of a shard, which its replicas share, when the first of these asks for it. */
-function fillOnce(connection: ClusterConnection, shard: number, fill: FillRollups): FillRollups {
-  let isFilled = false;
-  return async (_server, rollups) => {
-    if (isFilled) return;
-    const client = connectCluster(connection, "noisefloor-migrate", LONG_REQUEST_MS);
-    try {
-      const owner = (await client.owners())[shard];
-      if (owner === undefined) throw new RangeError(`there is no shard ${shard}`);
-      await fill(owner, rollups);
-    } finally {
-      await client.close();
-    }
-    isFilled = true;
-  };
 }
 
 /** Which servers answer, whether they have no tables yet, and the error of one that does not answer. */

@@ -43,7 +43,7 @@ export async function loadBackup(
     for (const table of tables) await client.command({ query: `SYSTEM STOP TTL MERGES ${identifier(table)}` });
     if (!(await restore(tables, "data"))) return false;
     // All rollups are made of the observations afterwards.
-    await migrate(scratch, options.migrations, { isForRestore: true, fill: async () => {} }).catch(explainMismatch);
+    await migrate(scratch, options.migrations, { isForRestore: true, isFilled: true }).catch(explainMismatch);
     return await settleRetention(client, options);
   } finally {
     await client.close();

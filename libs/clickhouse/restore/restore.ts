@@ -5,14 +5,14 @@ import type { ClickHouseClient } from "../client/connect.ts";
 import type { ClickHouseConnection } from "../client/connection.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { type ObservationSummary, summarizeObservations } from "../observations/observations.ts";
+import { fillRollups } from "../rollups/fill-rollups.ts";
 import { applyDurability, readDurability } from "../schema/durability.ts";
 import { migrate } from "../schema/migrate.ts";
-import { TABLES } from "../schema/tables.ts";
+import { DERIVED_TABLES, TABLES } from "../schema/tables.ts";
 import { readUnfinished } from "../schema/unfinished-marker.ts";
 import { checkParts } from "./check-parts.ts";
 import { type KeyChanges, keepRevocations } from "./key-revocations.ts";
 import { type LoadOptions, loadBackup } from "./load-backup.ts";
-import { rebuildRollups } from "./rebuild-rollups.ts";
 import { openScratchDatabase, type ScratchDatabase } from "./scratch-database.ts";
 import { openServerWork, type ServerWork } from "./server-work.ts";
 import { swapTables } from "./swap-tables.ts";
@@ -45,7 +45,7 @@ export const PREPARATIONS: readonly Preparation[] = [
   { step: "checking", run: ({ prepared }, _from, options) => checkParts(prepared, options) },
   {
     step: "rebuilding rollups",
-    run: ({ prepared }, _from, options) => rebuildRollups(prepared, options),
+    run: ({ prepared }, _from, options) => fillRollups(prepared, DERIVED_TABLES, options),
   },
 ];
 

@@ -14,7 +14,7 @@ export type Migration = {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
-  /** The rollups to fill with what is stored already; its comments say `-- Fill address_facets.` */
+  /** The rollups to fill with what is stored already; the file's comments say `-- Fill address_facets.` */
   readonly fills: readonly string[];
   readonly checksum: string;
 };
@@ -22,9 +22,6 @@ export type Migration = {
 export class MigrationError extends StoreError {
   override name = "MigrationError";
 }
-
-/** The last version that brings databases of before these migrations up to date. */
-const LAST_ADOPTING_COMMIT = "f36da7de";
 
 const MIGRATE = 'run "noisefloor migrate", as a user who may create tables';
 
@@ -38,14 +35,8 @@ const appliedMigrations = defineQuery({
 /** A statement ends with a semicolon at the end of a line that is no comment. */
 const STATEMENT_END = /(?<!^ *--.*);\n+/m;
 const FILL = /^-- Fill (\w+)\.$/gm;
-const DROPPED = /^DROP (?:TABLE|VIEW) IF EXISTS (\w+)/m;
-/** What a statement makes, changes or fills. */
-const TARGET = /^(?:CREATE TABLE IF NOT EXISTS|CREATE MATERIALIZED VIEW IF NOT EXISTS|ALTER TABLE|INSERT INTO) (\w+)/m;
 
-/**
- * Reads `NNNN_name.sql` files in order, without the statements about tables and views that any of them drops: nothing
- * makes or fills these any more. Throws a MigrationError when numbers repeat or a name does not fit.
- */
+/** Reads `NNNN_name.sql` files in order. Throws a MigrationError when numbers repeat or a name does not fit. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const migrations: Migration[] = [];
   for (const file of (await readdir(directory)).sort()) {
@@ -59,20 +50,13 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     const fills = [...sql.matchAll(FILL)].map(([, rollup = ""]) => rollup);
     migrations.push({ version, name: match[2] ?? "", statements, fills, checksum });
   }
-  const dropped = droppedBy(migrations);
-  return migrations.map(({ statements, ...migration }) => ({
-    ...migration,
-    statements: statements.filter((statement) => !dropped.includes(TARGET.exec(statement)?.[1] ?? "")),
-  }));
+  return migrations;
 }
 
 /** The tables that the migrations make; all others in a database are the user's own. */
 export function tablesOf(migrations: readonly Migration[]): string[] {
   return namesIn(migrations, /^CREATE TABLE IF NOT EXISTS (\w+)/m);
 }
-
-/** The tables and views that the migrations drop. */
-export const droppedBy = (migrations: readonly Migration[]): string[] => namesIn(migrations, DROPPED);
 
 /** The views that fill the rollups. */
 export function viewsOf(migrations: readonly Migration[]): string[] {
@@ -100,19 +84,16 @@ export async function readApplied(client: ClickHouseClient, migrations: readonly
 /** Runs a statement of a migration on the server of a client. */
 export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promise<void>;
 
-/** @param owner of the observations: all of its servers have the rollups and their views. */
-export type FillRollups = (owner: ClickHouseClient, rollups: readonly string[]) => Promise<void>;
-
 export type MigrateOptions = {
   /** Called for each migration that is applied, and on record. */
   readonly onApply?: (migration: Migration) => void;
   /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
   readonly isForRestore?: boolean;
   /**
-   * Fills rollups with what the database has already. Without it, migrations that say so stay off the record, unless
-   * the database is new, and are applied again; with `later`, those that follow are not applied.
+   * Whether rollups have the rows that migrations fill them with, or get them later. Otherwise these migrations stay off
+   * the record, unless the database is new, and are applied again.
    */
-  readonly fill?: FillRollups | "later" | undefined;
+  readonly isFilled?: boolean;
   /** Makes the views for dashboards, with the personal data of these workspaces beside shared data. */
   readonly dashboardWorkspaces?: readonly string[] | undefined;
 };
@@ -148,26 +129,18 @@ export async function migrate(
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
     }
-    const missing = migrations.filter((one) => isLost || !applied.includes(one));
+    const missing = migrations.filter((migration) => isLost || !applied.includes(migration));
     // A database that had no observations before has nothing to fill rollups with.
-    const isFilled = (rollup: string) => filled.has(rollup) || !existing.has("observations");
-    const filled = new Set<string>();
+    const isFilled = options.isFilled || !existing.has("observations");
     const done: Migration[] = [];
     try {
-      for (const [index, migration] of missing.entries()) {
+      for (const migration of missing) {
         for (const statement of migration.statements) await execute(client, statement);
         done.push(migration);
-        // Once, after the last change of its view.
-        const later = missing.slice(index + 1).flatMap(({ fills }) => fills);
-        const due = migration.fills.filter((rollup) => !isFilled(rollup) && !later.includes(rollup));
-        if (due.length === 0 || options.fill === undefined) continue;
-        if (options.fill === "later") break;
-        await options.fill(client, due);
-        for (const rollup of due) filled.add(rollup);
       }
     } finally {
       // In one insert for all. A migration that is not on record is applied again, in order, which changes nothing.
-      const unfilled = done.findIndex(({ fills }) => !fills.every(isFilled));
+      const unfilled = isFilled ? -1 : done.findIndex(({ fills }) => fills.length > 0);
       const recorded = unfilled < 0 ? done : done.slice(0, unfilled);
       await recordMigrations(client, recorded);
       for (const migration of recorded) options.onApply?.(migration);
@@ -258,9 +231,8 @@ function assertNoDrift(
     }
     if (file.checksum !== row.checksum) {
       throw new MigrationError(
-        `the database was made by a Noisefloor whose migration ${labelOf(row)} is another one than ours. If that one is ` +
-          `older, run "noisefloor migrate" of commit ${LAST_ADOPTING_COMMIT} first; if that fails too, start with a new database ` +
-          'and read the records again (docs/operations.md, "A database of an older version")',
+        `the database was made by an unreleased Noisefloor, whose migration ${labelOf(row)} was another one: start with ` +
+          'a new database and read the records again (docs/operations.md, "A database of an unreleased version")',
       );
     }
   }

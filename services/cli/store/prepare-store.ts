@@ -2,7 +2,6 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { holdsStore } from "@noisefloor/clickhouse/embedded/embedded.ts";
 import { dropAbandonedScratch } from "@noisefloor/clickhouse/restore/scratch-database.ts";
-import type { OnFill } from "@noisefloor/clickhouse/rollups/fill-earlier.ts";
 import { readDefinitions } from "@noisefloor/clickhouse/schema/definitions.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { explainLoss, type OpenClickHouse, type OpenOptions } from "@noisefloor/clickhouse/server/open.ts";
@@ -90,17 +89,17 @@ export async function openStore(
 
 const FILL_LOG_MS = 5_000;
 
-/** Logs how far a fill is: after its first slice, then every few seconds, and at its end. */
-function logFill(log: Logger): OnFill {
-  let logged = Number.NEGATIVE_INFINITY;
-  return (rollup, done, total) => {
-    if (done < total && performance.now() - logged < FILL_LOG_MS) return;
-    logged = performance.now();
-    log.info(`filling ${rollup}: ${done} of ${total} slices`);
+/** Logs how far filling rollups is: after the first slice, then every few seconds, and at its end. */
+function logFill(log: Logger): (done: number, total: number) => void {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return (done, total) => {
+    if (done < total && performance.now() - loggedAt < FILL_LOG_MS) return;
+    loggedAt = performance.now();
+    log.info({ done, total }, "filling rollups with the observations that are stored");
   };
 }
 
-/** Also of a store that an earlier version made, or of a database that has no tables yet. */
+/** Works before the migration, and for a database that has no tables yet. */
 async function readStoredRetention(client: ClickHouseClient): Promise<number> {
   const definitions = await readDefinitions(client, ["observations"]).catch((error: unknown) => {
     if (isUnknownTable(error)) return new Map<string, string>();

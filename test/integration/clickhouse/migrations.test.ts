@@ -57,18 +57,6 @@ test("every migration can be applied twice without a change", async () => {
   expect(withoutIds(await schemaNow())).toEqual(before);
 });
 
-test("tables that a migration drops go from a database that has them, and a new one never makes them", async () => {
-  const names = async () => (await schemaNow()).map(({ name }) => name);
-  const dropped = ["address_networks", "address_networks_mv", "address_values", "scope_tags", "scope_tags_mv"];
-  for (const file of await readdir(folder)) if (/without_earlier_rollups/.test(file)) await rm(join(folder, file));
-  await migrate(connection(), folder);
-  expect(await names()).toEqual(expect.arrayContaining(dropped));
-  await migrate(connection(), MIGRATIONS);
-  for (const name of dropped) expect(await names()).not.toContain(name);
-  const statements = (await readMigrations(MIGRATIONS)).flatMap((migration) => migration.statements);
-  for (const name of dropped) expect(statements.filter((sql) => sql.match(`\\b${name}\\b`))).toHaveLength(1);
-});
-
 test("six processes that start at once all end with the same schema", async () => {
   await Promise.all(Array.from({ length: 6 }, () => migrate(connection(), MIGRATIONS)));
   expect(await migrate(connection(), MIGRATIONS)).toEqual([]);
@@ -79,7 +67,7 @@ test("a migration that is not the one that was applied is an error with its name
   const file = join(folder, "0004_observations.sql");
   await writeFile(file, `${await readFile(file, "utf8")}-- changed`);
   await writeFile(join(folder, "9000_new.sql"), "CREATE TABLE IF NOT EXISTS new (x UInt8) ENGINE = Memory");
-  await expect(migrate(connection(), folder)).rejects.toThrow(/migration 0004_observations is another one than/);
+  await expect(migrate(connection(), folder)).rejects.toThrow(/migration 0004_observations was another one/);
   expect((await schemaNow()).map(({ name }) => name)).not.toContain("new");
 });
 
