@@ -4,6 +4,7 @@ import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
 import { literal } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
 import { distributedDatabase, distributedTable } from "./names.ts";
 import { askForShards, type ClusterConnection, connectionsOf } from "./servers.ts";
@@ -51,14 +52,13 @@ export function connectCluster(
   const own = connectTo(server);
   const overShards = { rows_database: distributedDatabase(database), own_database: database };
   const onShard = { rows_database: database, own_database: database };
-  let opened: Promise<Members> | undefined;
-  const members = () => {
-    opened ??= askForShards(connection, connectTo).then((layout) => openMembers(connection, layout, connectTo));
-    opened.catch(() => {
-      opened = undefined;
+  const openOnce = createSingleFlight<"members", Members>({ keepsResults: true });
+  let opened: Members | undefined;
+  const members = () =>
+    openOnce("members", async () => {
+      opened = openMembers(connection, await askForShards(connection, connectTo), connectTo);
+      return opened;
     });
-    return opened;
-  };
   const read: ReplicaRouter["read"] = async (ask) => {
     const { router } = await members();
     return router === undefined ? ask(own, {}) : router.read(ask);
@@ -82,8 +82,8 @@ export function connectCluster(
     ping: (params) => own.ping(params),
     close: async () => {
       await own.close();
-      const { servers = [] } = (await opened?.catch(() => undefined)) ?? {};
-      for (const server of servers.flat()) await server.close();
+      await openOnce.settled();
+      for (const server of opened?.servers.flat() ?? []) await server.close();
     },
   };
   const insertSelect: Requests["command"] = (params) =>

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { explainMissingRight, isUnreachable } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { z } from "zod";
 import { chooseReplica, type ReplicaState } from "./choose.ts";
 import { rememberReplica, type SeenReplica } from "./memory.ts";
@@ -81,7 +82,7 @@ export function createReplicaCache(
   const memories = servers.map((replicas) => replicas.map(() => rememberReplica(now)));
   let known: Replicas | undefined;
   let seenAt = Number.NEGATIVE_INFINITY;
-  let looking: Promise<Replicas> | undefined;
+  const share = createSingleFlight<"look", Replicas>();
 
   const look = async (): Promise<Replicas> => {
     const found = await Promise.all(servers.map((replicas) => Promise.all(replicas.map((server) => lookAt(server)))));
@@ -97,12 +98,7 @@ export function createReplicaCache(
     seenAt = now();
     return known;
   };
-  const lookOnce = () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
+  const lookOnce = () => share("look", look);
   /** If it fails, the next call of `read` looks again and rejects with the reason. */
   const lookAgain = () => void lookOnce().catch(() => {});
 

@@ -4,9 +4,11 @@ import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
+import pLimit from "p-limit";
 import { BackupError, formatUnverified } from "./errors.ts";
 
-const FILES_AT_ONCE = 16;
+/** Several files at the same time: one by one, a disk writes its journal for each. */
+const limitFiles = pLimit(16);
 
 /**
  * Brings a backup on our own disk to the disk itself, so that it survives a crash right after, and checks that the
@@ -59,19 +61,14 @@ async function measureFolder(path: string): Promise<number> {
   const pathOf = (entry: (typeof entries)[number]) => join(entry.parentPath, entry.name);
   const files = entries.filter((entry) => entry.isFile()).map(pathOf);
   const folders = entries.filter((entry) => entry.isDirectory()).map(pathOf);
-  let bytes = 0;
-  // Several side by side: one by one, a disk writes its journal for each.
-  for (let start = 0; start < files.length; start += FILES_AT_ONCE) {
-    const sizes = files.slice(start, start + FILES_AT_ONCE).map((file) =>
-      withFile(file, async (opened) => {
-        await opened.sync();
-        return (await opened.stat()).size;
-      }),
-    );
-    for (const size of await Promise.all(sizes)) bytes += size;
-  }
+  const sizes = await limitFiles.map(files, (path) =>
+    withFile(path, async (file) => {
+      await file.sync();
+      return (await file.stat()).size;
+    }),
+  );
   for (const folder of [...folders, path]) await syncFolder(folder);
-  return bytes;
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 async function withFile<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T> {

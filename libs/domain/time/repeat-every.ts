@@ -1,3 +1,5 @@
+import { createSingleFlight } from "./single-flight.ts";
+
 export type RepeatOptions = {
   /** Milliseconds between the starts of two runs; undefined when only calls of `run` start it. */
   readonly everyMs: number | undefined;
@@ -16,12 +18,16 @@ export type Repeated = {
   stop(): Promise<void>;
 };
 
-/** Runs something at intervals, never twice at the same time. Its timers keep no process alive. */
+/**
+ * Runs something at intervals, never twice at the same time. Its timers keep no process alive.
+ *
+ * Not for trying one action until it succeeds (`retry`), nor for a pause that depends on how the run before went.
+ */
 export function repeatEvery(
   act: () => Promise<void>,
   { everyMs, firstMs, onError, onRecovery }: RepeatOptions,
 ): Repeated {
-  let running: Promise<void> | undefined;
+  const share = createSingleFlight<"run", void>();
   let [isFailing, isStopped] = [false, false];
   const attempt = async () => {
     try {
@@ -33,12 +39,7 @@ export function repeatEvery(
       isFailing = true;
     }
   };
-  const run = () => {
-    running ??= attempt().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
+  const run = () => share("run", attempt);
   const tick = () => void run();
   const timers = [
     ...(firstMs === undefined ? [] : [setTimeout(tick, firstMs).unref()]),
@@ -49,7 +50,7 @@ export function repeatEvery(
     async stop() {
       isStopped = true;
       for (const timer of timers) clearInterval(timer);
-      await running;
+      await share.settled();
     },
   };
 }

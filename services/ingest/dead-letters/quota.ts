@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import { retry, unlessAborted } from "../retry.ts";
@@ -69,21 +70,17 @@ function readUsage(
   { source, now, retryForMs = RETRY_MS, shutdown, onRetry }: DeadLetterQuotaOptions,
 ): (keyId: string) => Promise<Usage> {
   let day = 0;
-  let used = new Map<string, Promise<Usage>>();
+  const createReads = () => createSingleFlight<string, Usage>({ keepsResults: true });
+  let readOnce = createReads();
   return (keyId) => {
     const today = Math.floor(now() / DAY_MS);
-    if (today !== day) used = new Map();
+    if (today !== day) readOnce = createReads();
     day = today;
-    const known = used.get(keyId);
-    if (known !== undefined) return known;
     const read = () => readBytesSince(client, { source, keyId, since: today * DAY_MS });
-    // Without the caller's signal: several wait for one answer.
-    const reading = retry(read, { forMs: retryForMs, signal: shutdown, onRetry }).then(
-      (bytes): Usage => ({ bytes, isLogged: false }),
-    );
-    used.set(keyId, reading);
-    // Else one failure would be the answer all day.
-    reading.catch(() => used.delete(keyId));
-    return reading;
+    return readOnce(keyId, async () => {
+      // Without the caller's signal: several wait for one answer.
+      const bytes = await retry(read, { forMs: retryForMs, signal: shutdown, onRetry });
+      return { bytes, isLogged: false };
+    });
   };
 }

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
 
@@ -23,14 +24,10 @@ export function openInsertQueue<Row extends WithSource>(
     if (first === undefined) throw new RangeError("a store without servers");
     return others.length === 0 ? first : queueByAddress([first, ...others], await client.ownerOf());
   };
-  let opened: Promise<InsertQueue<Row>> | undefined;
+  const openOnce = createSingleFlight<"queue", InsertQueue<Row>>({ keepsResults: true });
   return {
     async store(rows, bytes, signal) {
-      opened ??= retry(openAll, retrying);
-      const queue = await opened.catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      });
+      const queue = await openOnce("queue", () => retry(openAll, retrying));
       return queue.store(rows, bytes, signal);
     },
   };

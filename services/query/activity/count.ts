@@ -1,6 +1,7 @@
 import { isRefused } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { LRUCache } from "lru-cache";
 import { type BucketBits, createRowCounter } from "../address-sets/count-rows.ts";
 import { blocksOf, HOUR_SECONDS, segmentCount, segmentsOf } from "../address-sets/hour-blocks.ts";
 import { countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS, readRows } from "./queries.ts";
@@ -30,16 +31,17 @@ export const MAX_IN_PROCESS: MaxInProcess = { rows: 400_000, words: 2 ** 22 };
 /** The buckets' bits of each address, and the number of addresses of each bucket. */
 export type CountedRows = { readonly bits: BucketBits; readonly counts: Uint32Array };
 
-/** Questions about too many rows, and when that was found, in milliseconds: for a while their rows are not read again. */
-export type TooLarge = Map<string, number>;
-const REMEMBERED_MS = 10 * 60_000;
-const MAX_REMEMBERED = 1_000;
+/** Queries of too many rows: for a while their rows are not read again. */
+export type TooLarge = LRUCache<string, true>;
+
+/** @param now in milliseconds. */
+export const rememberTooLarge = (now: () => number): TooLarge =>
+  new LRUCache({ max: 1_000, ttl: 10 * 60_000, ttlResolution: 0, perf: { now } });
 
 export type CountRowsDeps = {
   readonly max: MaxInProcess;
   readonly tooLarge: TooLarge;
   readonly read: Read;
-  readonly now: () => number;
 };
 
 /**
@@ -47,14 +49,11 @@ export type CountRowsDeps = {
  * @returns undefined where there are too many rows, or too many bits, or were lately.
  */
 export async function countRows(grid: Grid, deps: CountRowsDeps): Promise<CountedRows | undefined> {
-  const { tooLarge, now } = deps;
-  const question = JSON.stringify([grid.tag, grid.scopes, grid.end - grid.from, grid.width]);
-  if (now() - (tooLarge.get(question) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) return undefined;
+  const query = JSON.stringify([grid.tag, grid.scopes, grid.end - grid.from, grid.width]);
+  if (deps.tooLarge.has(query)) return undefined;
   const counted = await readAndCount(grid, deps);
-  if (counted !== undefined) return counted;
-  if (tooLarge.size >= MAX_REMEMBERED) tooLarge.clear();
-  tooLarge.set(question, now());
-  return undefined;
+  if (counted === undefined) deps.tooLarge.set(query, true);
+  return counted;
 }
 
 async function readAndCount(grid: Grid, { max, read }: CountRowsDeps): Promise<CountedRows | undefined> {

@@ -38,7 +38,7 @@ export type ActivityDeps = ClassificationDeps & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
-  /** Of a tag with more, the store counts the addresses; {@link MAX_IN_PROCESS} by default. */
+  /** The store counts the addresses of a tag with more; {@link MAX_IN_PROCESS} by default. */
   readonly maxInProcess?: MaxInProcess | undefined;
   readonly tooLarge: TooLarge;
 };
@@ -71,8 +71,8 @@ export async function readTagActivity(
   const classify = async (known?: Uint32Array) =>
     totalsOf(await classifyActive({ ...grid, tag: query.tag, since }, known, deps, read));
 
-  const { maxInProcess: max = MAX_IN_PROCESS, tooLarge, now } = deps;
-  const counted = await countRows(grid, { max, tooLarge, read, now });
+  const { maxInProcess: max = MAX_IN_PROCESS, tooLarge } = deps;
+  const counted = await countRows(grid, { max, tooLarge, read });
   if (counted !== undefined) {
     const totals = awaitedLater(classify(counted.bits.addresses));
     const lists = query.includeIps ? await listByBucket(counted.bits, counted.counts, MAX_IPS_PER_BUCKET) : [];

@@ -25,6 +25,7 @@ import { activityCost } from "../costs.ts";
 import { DAYS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { classification, count, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
+import { rememberTooLarge } from "./count.ts";
 import { MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import type { ActivityDeps, ActivityQuery } from "./read-activity.ts";
 import { bucketSchema, type SerializedActivity, serializeActivity } from "./response.ts";
@@ -126,7 +127,7 @@ export type TagActivityDeps = Omit<ActivityDeps, "tooLarge"> & {
 };
 
 export function registerTagActivity(app: FastifyInstance, options: TagActivityDeps): void {
-  const deps = { ...options, tooLarge: new Map<string, number>() };
+  const deps = { ...options, tooLarge: rememberTooLarge(options.now) };
   const answer = createSharedAnswers<SerializedActivity>(app);
   app.implement(getTagActivity, async (request, reply, { signal }, { toJsonArray }) => {
     const caller = deps.authenticate(request);

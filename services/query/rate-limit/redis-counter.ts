@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import { COUNT_TTL_SECONDS, type LookupCounter, MAX_CALLERS, memoryCounter } from "./memory-counter.ts";
 
@@ -52,7 +53,7 @@ export async function redisCounter(redisUrl: string, log: Logger): Promise<Looku
   });
   const local = memoryCounter();
   /** Keys of `syncedDay` whose counters in Redis, since the last connection, include what this process counted. */
-  let syncedKeys = new Set<string>();
+  const syncedKeys = new LRUCache<string, true>({ max: MAX_CALLERS });
   let syncedDay = "";
   let isDown = false;
   let isClosing = false;
@@ -70,7 +71,7 @@ export async function redisCounter(redisUrl: string, log: Logger): Promise<Looku
   redis.on("error", onDown);
   redis.on("close", () => onDown(new Error("the connection was closed")));
   redis.on("ready", () => {
-    syncedKeys = new Set();
+    syncedKeys.clear();
     onUp();
   });
   // A Redis that is loading its data accepts connections for minutes before it is ready.
@@ -93,7 +94,7 @@ export async function redisCounter(redisUrl: string, log: Logger): Promise<Looku
   return {
     take(key, limit, lookups) {
       const day = key.slice(0, key.indexOf(":"));
-      if (day !== syncedDay) syncedKeys = new Set();
+      if (day !== syncedDay) syncedKeys.clear();
       syncedDay = day;
       return withFallback(
         async () => {
@@ -101,9 +102,7 @@ export async function redisCounter(redisUrl: string, log: Logger): Promise<Looku
           const reply = await redis.eval(TAKE_SCRIPT, 1, PREFIX + key, known, limit, COUNT_TTL_SECONDS, lookups);
           const [granted, used] = Array.isArray(reply) ? reply.map(Number) : [];
           if (granted === undefined || used === undefined) throw new Error("the reply of Redis is not two numbers");
-          // Bounds the memory; syncing a key again changes nothing.
-          if (syncedKeys.size >= MAX_CALLERS) syncedKeys.clear();
-          syncedKeys.add(key);
+          syncedKeys.set(key, true);
           local.set({ key, used, limit });
           return { isGranted: granted === 1, used };
         },

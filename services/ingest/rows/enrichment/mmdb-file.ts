@@ -1,12 +1,16 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { LRUCache } from "lru-cache";
 import { type CityResponse, Reader } from "maxmind";
 import type { AddressFacts, FactsSource } from "./facts.ts";
 import { readRecord } from "./read-record.ts";
 
 /** Looked up in a file before it is used: one with a hole in its middle fails here. */
 const PROBES = Array.from({ length: 223 }, (_, index) => numberToIpv4((index + 1) * 2 ** 24 + 0x010101));
+
+/** Addresses share records: those of countries are a few hundred for the whole Internet. */
+const CACHED_RECORDS = 16_384;
 
 /**
  * Opens an mmdb file of MaxMind, DB-IP, IPinfo or ip-location-db, all of it in memory.
@@ -15,7 +19,7 @@ const PROBES = Array.from({ length: 223 }, (_, index) => numberToIpv4((index + 1
 export async function openMmdb(path: string): Promise<FactsSource> {
   const bytes = await readFile(path);
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) throw new Error("it is packed with gzip: unpack it");
-  const reader = new Reader<CityResponse>(bytes, { cache: boundedCache() });
+  const reader = new Reader<CityResponse>(bytes, { cache: new LRUCache({ max: CACHED_RECORDS }) });
   const read = new WeakMap<object, AddressFacts>();
   const lookUp = (ip: string) => {
     const record: object | null = reader.get(ip);
@@ -29,21 +33,6 @@ export async function openMmdb(path: string): Promise<FactsSource> {
   };
   PROBES.forEach(lookUp);
   return { name: basename(path), builtAt: reader.metadata.buildEpoch.getTime(), lookUp };
-}
-
-/** Addresses share records: those of countries are a few hundred for the whole Internet. */
-const CACHED_RECORDS = 16_384;
-
-/** Records of a file that were read lately, by their offset. */
-function boundedCache() {
-  let records = new Map<number | string, unknown>();
-  return {
-    get: (offset: number | string) => records.get(offset),
-    set(offset: number | string, record: unknown) {
-      if (records.size >= CACHED_RECORDS) records = new Map();
-      records.set(offset, record);
-    },
-  };
 }
 
 export type MmdbFile = {

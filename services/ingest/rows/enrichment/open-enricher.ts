@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { createEnricher, type Enricher } from "./enricher.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
@@ -25,7 +26,7 @@ type DataPackage = {
 const POLL_MS = 5_000;
 
 /** By path: an installed package does not change, and reading one takes some hundred milliseconds. */
-const opened = new Map<string, Promise<FactsSource>>();
+const openOnce = createSingleFlight<string, FactsSource>({ keepsResults: true });
 
 export type EnricherOptions = {
   /** mmdb files, which win against the packages, each against those after it. */
@@ -107,11 +108,8 @@ async function openPackage(
     return undefined;
   }
   try {
-    const source = opened.get(path) ?? open(name, path);
-    opened.set(path, source);
-    return await source;
+    return await openOnce(path, () => open(name, path));
   } catch (error) {
-    opened.delete(path);
     log.warn({ err: error, package: name, path }, "reading a database failed; none is used");
     return undefined;
   }

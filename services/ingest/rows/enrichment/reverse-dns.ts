@@ -1,5 +1,8 @@
 import { Resolver } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
 import type { Taggable } from "../../tagging/matching/fields.ts";
 
 /** Robots whose operators say that reverse DNS tells who they are. Only addresses that claim to be one are looked up. */
@@ -9,9 +12,9 @@ const CLAIMS_ROBOT =
 export type ReverseDnsOptions = {
   /** Addresses of resolvers, each with or without a port; none for those of the operating system. */
   readonly servers: readonly string[];
-  /** For each question. */
+  /** How long a resolver may take for one query. */
   readonly timeoutMs?: number;
-  /** A batch waits for so long; what is not known then counts for later ones. */
+  /** How long a batch waits for names; those that come later count for later batches. */
   readonly waitMs?: number;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
@@ -33,75 +36,57 @@ export type ReverseDns = {
 
 const TIMEOUT_MS = 1_000;
 const WAIT_MS = 500;
-/** After a wait, batches do not wait for so many times as long: the intake keeps nearly all of its speed. */
+/** After a wait, batches do not wait for this many times its length: the intake keeps nearly all of its speed. */
 const PAUSE = 9;
-const AT_ONCE = 32;
-/** Further addresses are left out: they come again. */
-const MOST_PENDING = 2_000;
-const REMEMBERED = 32_768;
-const KNOWN_FOR_MS = 24 * 3_600_000;
-/** Also for lookups that failed. */
-const UNKNOWN_FOR_MS = 3_600_000;
-/** How many names of an address are tried. */
-const MOST_NAMES = 4;
-
-type Answer = { readonly names: readonly string[]; readonly until: number };
+const MAX_RUNNING = 32;
+/** Beyond this many lookups, further addresses are left out: they come again. */
+const MAX_PENDING = 2_000;
+const MAX_REMEMBERED = 32_768;
+const NAMES_TTL_MS = 24 * 3_600_000;
+/** Holds for addresses without a name, and for lookups that failed. */
+const NO_NAMES_TTL_MS = 3_600_000;
+const MAX_NAMES_TRIED = 4;
 
 /** Finds the names of addresses that lead back to them: forward-confirmed reverse DNS. It never stops the intake. */
 export function createReverseDns(options: ReverseDnsOptions): ReverseDns {
   const { servers, timeoutMs = TIMEOUT_MS, waitMs = WAIT_MS, now = () => performance.now() } = options;
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
   if (servers.length > 0) resolver.setServers([...servers]);
-  const answers = new Map<string, Answer>();
-  const pending = new Map<string, Promise<void>>();
-  const queue: (() => void)[] = [];
-  let running = 0;
+  const namesOf = new LRUCache<string, readonly string[]>({
+    ...{ max: MAX_REMEMBERED, ttl: NAMES_TTL_MS, ttlResolution: 0, perf: { now } },
+  });
+  const share = createSingleFlight<string, void>();
+  const limit = pLimit(MAX_RUNNING);
   let waitFrom = Number.NEGATIVE_INFINITY;
 
-  const remember = (ip: string, names: readonly string[]) => {
-    const [oldest] = answers.keys();
-    if (answers.size >= REMEMBERED && oldest !== undefined) answers.delete(oldest);
-    answers.set(ip, { names, until: now() + (names.length > 0 ? KNOWN_FOR_MS : UNKNOWN_FOR_MS) });
+  const lookUp = async (ip: string) => {
+    const names = await confirmedNames(resolver, ip);
+    namesOf.set(ip, names, { ttl: names.length > 0 ? NAMES_TTL_MS : NO_NAMES_TTL_MS });
   };
-  const ask = async (ip: string) => {
-    if (running >= AT_ONCE) await new Promise<void>((begin) => queue.push(begin));
-    running++;
-    try {
-      remember(ip, await confirmedNames(resolver, ip));
-    } finally {
-      running--;
-      pending.delete(ip);
-      queue.shift()?.();
-    }
-  };
-  const isKnown = (ip: string) => (answers.get(ip)?.until ?? Number.NEGATIVE_INFINITY) > now();
 
   return {
     async prepare(observations) {
-      const wanted = new Set<string>();
-      for (const { http, source_ip } of observations) {
+      const lookups: Promise<void>[] = [];
+      for (const { http, source_ip: ip } of observations) {
         const agent = http?.user_agent;
-        if (agent !== undefined && CLAIMS_ROBOT.test(agent) && !isKnown(source_ip)) wanted.add(source_ip);
+        if (agent === undefined || !CLAIMS_ROBOT.test(agent) || namesOf.has(ip)) continue;
+        if (limit.activeCount + limit.pendingCount < MAX_PENDING) lookups.push(share(ip, () => limit(lookUp, ip)));
       }
-      for (const ip of wanted) {
-        if (!pending.has(ip) && pending.size < MOST_PENDING) pending.set(ip, ask(ip));
-      }
-      const asked = [...wanted].flatMap((ip) => pending.get(ip) ?? []);
       const began = now();
-      if (asked.length === 0 || began < waitFrom) return;
+      if (lookups.length === 0 || began < waitFrom) return;
       const over = new AbortController();
       const timer = sleep(waitMs, undefined, { signal: over.signal }).catch(() => {});
-      await Promise.race([Promise.all(asked), timer]);
+      await Promise.race([Promise.all(lookups), timer]);
       over.abort();
       waitFrom = now() + (now() - began) * PAUSE;
     },
     fill(observation) {
-      const names = isKnown(observation.source_ip) ? answers.get(observation.source_ip)?.names : undefined;
-      const [first] = names ?? [];
-      if (names === undefined || first === undefined) return;
-      const own = observation.rdns;
-      if (own !== undefined && own !== "" && !names.includes(own.toLowerCase())) return;
-      observation.rdns = own === undefined || own === "" ? first : own;
+      const names = namesOf.get(observation.source_ip) ?? [];
+      const [first] = names;
+      if (first === undefined) return;
+      const { rdns = "" } = observation;
+      if (rdns !== "" && !names.includes(rdns.toLowerCase())) return;
+      observation.rdns = rdns === "" ? first : rdns;
       observation.rdns_validated = true;
     },
     stop: () => resolver.cancel(),
@@ -112,7 +97,7 @@ export function createReverseDns(options: ReverseDnsOptions): ReverseDns {
 async function confirmedNames(resolver: Resolver, ip: string): Promise<string[]> {
   const names = await resolver.reverse(ip).catch((): string[] => []);
   const confirmed: string[] = [];
-  for (const name of names.slice(0, MOST_NAMES)) {
+  for (const name of names.slice(0, MAX_NAMES_TRIED)) {
     const addresses = await resolver.resolve4(name).catch((): string[] => []);
     if (addresses.includes(ip)) confirmed.push(name.toLowerCase());
   }
