@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { addCaller } from "../support/worlds/callers.ts";
@@ -50,7 +50,7 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
     );
     const steady = makeTag("steady", "benign");
     const tags = [heavy, ...others, steady];
-    await writeTags(client, tags, Date.now());
+    await tagRecords.write(client, tags, Date.now());
     const start = performance.now();
     const tagIds = tags.map(({ id }) => id);
     const history = await fillHistory(client, { ...shape, seed, tagIds, end: Date.now(), onProgress: everyTenth(say) });

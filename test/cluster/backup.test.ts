@@ -7,7 +7,7 @@ import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { readLastBackup } from "@noisefloor/clickhouse/backup/made-backups.ts";
 import { putMarker } from "@noisefloor/clickhouse/schema/unfinished-marker.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { mixedObservations } from "../support/builders/mixed-observations.ts";
 import { networkList } from "../support/builders/network-list.ts";
@@ -104,7 +104,7 @@ testInFull(
       // As if it had reached the second server just after that was copied.
       const [first] = (await changed.client.servers()).flat();
       if (first === undefined) throw new RangeError("there is no server");
-      await writeTags(first, [makeTag("later", "suspicious")], Date.now());
+      await tagRecords.write(first, [makeTag("later", "suspicious")], Date.now());
       await applyRetention(first, 60);
       await runBackup(join(folder, "between"), commandOver(changed));
     } finally {

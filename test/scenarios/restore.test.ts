@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
-import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { readCredentials, revokeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
@@ -260,14 +260,17 @@ test("keys that were revoked since the backup stay revoked, and those made since
   const place = server.place("keys");
   await other.addCaller("standard");
   await backUpWorld(other, place);
-  const [first, second] = await readApiKeys(other.client);
+  const [first, second] = await readCredentials(other.client, "workspace");
   if (first === undefined || second === undefined) throw new Error("there should be two keys");
-  await writeApiKey(other.client, { ...second, isRevoked: true }, Date.now());
+  await revokeCredential(other.client, second, Date.now());
   await other.addCaller("standard");
   const output = await restoreWorld(other, place);
   expect(output).toContain("Keys that were revoked since the backup stay revoked: 1.");
   expect(output).toContain("Keys that were made since the backup are gone, to be made again: 1.");
-  expect(await readApiKeys(other.client)).toEqual([first, { ...second, isRevoked: true }]);
+  expect(await readCredentials(other.client, "workspace")).toEqual([
+    first,
+    { ...second, isRevoked: true, updatedAt: second.updatedAt + 1 },
+  ]);
   const said = commandOver(other);
   await runRestore(place, { replace: true, json: true }, said);
   expect(JSON.parse(said.lines.join("\n"))).toEqual({

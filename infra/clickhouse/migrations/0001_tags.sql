@@ -13,18 +13,20 @@ CREATE TABLE IF NOT EXISTS tags
     cves            Array(String),
     created_at      Date32,
     related         Array(UUID),
+    is_deleted      Bool,
     updated_at      DateTime64(3, 'UTC')
 )
-ENGINE = ReplacingMergeTree(updated_at)
+ENGINE = ReplacingMergeTree(updated_at, is_deleted)
 ORDER BY id;
 
 -- What the rule of a tag matches, as its file has it: YAML, for people to read. The intake writes it when it reads the
--- rules. The newest row of a slug counts; an empty rule means that the tag has no rule any more.
+-- rules. The newest row of a slug counts.
 CREATE TABLE IF NOT EXISTS tag_rules
 (
     slug       String,
     rule       String CODEC(ZSTD(1)),
+    is_deleted Bool,
     updated_at DateTime64(3, 'UTC')
 )
-ENGINE = ReplacingMergeTree(updated_at)
+ENGINE = ReplacingMergeTree(updated_at, is_deleted)
 ORDER BY slug;

@@ -10,33 +10,23 @@ CREATE TABLE IF NOT EXISTS workspaces
 ENGINE = ReplacingMergeTree(updated_at)
 ORDER BY workspace_id;
 
--- Keys by their SHA-256 in hex: the key itself is shown once, when it is made, and stored nowhere.
-CREATE TABLE IF NOT EXISTS api_keys
+-- What opens something, by the SHA-256 of its secret in hex: the secret itself is shown once, and stored nowhere. A
+-- workspace's key opens the API. A sensor's fixes where it publishes: a dataset, and for personal data the one workspace
+-- whose data it is (else empty); its subject is the one sensor that may use it, empty for any. A feed's token opens the
+-- feed that is its subject. Another kind, open-intake, has no secret: the intake is open while it is not revoked.
+-- The user of the query service may write every column but the kind and the dataset: it makes tokens of feeds alone.
+CREATE TABLE IF NOT EXISTS credentials
 (
-    key_id       String,
+    kind         LowCardinality(String) DEFAULT 'feed',
+    id           String,
     workspace_id String,
+    dataset      LowCardinality(String) DEFAULT 'global',
+    subject      String,
     label        String,
-    key_sha256   String,
+    sha256       String,
     created_at   DateTime64(3, 'UTC'),
     is_revoked   Bool,
     updated_at   DateTime64(3, 'UTC')
 )
 ENGINE = ReplacingMergeTree(updated_at)
-ORDER BY key_id;
-
--- Keys of sensors, by their SHA-256 in hex. A key fixes where its sensor publishes: a dataset, and for personal data the
--- one workspace whose data it is (else empty). sensor_id is the one sensor that may use it, empty for any.
-CREATE TABLE IF NOT EXISTS sensor_keys
-(
-    key_id       String,
-    label        String,
-    dataset      LowCardinality(String),
-    workspace_id String,
-    sensor_id    String,
-    key_sha256   String,
-    created_at   DateTime64(3, 'UTC'),
-    is_revoked   Bool,
-    updated_at   DateTime64(3, 'UTC')
-)
-ENGINE = ReplacingMergeTree(updated_at)
-ORDER BY key_id;
+ORDER BY (kind, id);

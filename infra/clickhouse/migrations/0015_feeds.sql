@@ -16,23 +16,8 @@ CREATE TABLE IF NOT EXISTS feeds
     created_at   DateTime64(3, 'UTC'),
     updated_at   DateTime64(3, 'UTC')
 )
-ENGINE = ReplacingMergeTree(updated_at)
+ENGINE = ReplacingMergeTree(updated_at, is_deleted)
 ORDER BY feed_id;
-
--- Tokens that read one feed, by their SHA-256 in hex: the token itself is shown once, and stored nowhere.
-CREATE TABLE IF NOT EXISTS feed_tokens
-(
-    key_id       String,
-    feed_id      UUID,
-    workspace_id String,
-    label        String,
-    key_sha256   String,
-    created_at   DateTime64(3, 'UTC'),
-    is_revoked   Bool,
-    updated_at   DateTime64(3, 'UTC')
-)
-ENGINE = ReplacingMergeTree(updated_at)
-ORDER BY key_id;
 
 -- Networks whose addresses a workspace's feeds never list.
 CREATE TABLE IF NOT EXISTS guard_networks
@@ -45,7 +30,7 @@ CREATE TABLE IF NOT EXISTS guard_networks
     created_at   DateTime64(3, 'UTC'),
     updated_at   DateTime64(3, 'UTC')
 )
-ENGINE = ReplacingMergeTree(updated_at)
+ENGINE = ReplacingMergeTree(updated_at, is_deleted)
 ORDER BY guard_id;
 
 -- One row a refresh of a feed, so that none is seen by half. Of the rows of a feed the one with the newest basis, then the

@@ -6,4 +6,5 @@ CREATE TABLE IF NOT EXISTS feed_streams
     answered_at DateTime64(3, 'UTC')
 )
 ENGINE = ReplacingMergeTree(answered_at)
-ORDER BY token_id;
+ORDER BY token_id
+TTL toDateTime(answered_at, 'UTC') + toIntervalDay(90);

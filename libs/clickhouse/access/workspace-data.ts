@@ -17,11 +17,11 @@ const scopedTables = defineQuery({
   row: z.object({ scoped: z.string() }),
 });
 
-const OWN = "dataset = 'personal' AND workspace_id = {workspaceId:String}";
+const IS_PERSONAL = "dataset = 'personal' AND workspace_id = {workspaceId:String}";
 
 const personalObservations = defineQuery({
   name: "personal-observations",
-  sql: `SELECT count() AS observations FROM ${OBSERVATIONS} FINAL WHERE ${OWN}`,
+  sql: `SELECT count() AS observations FROM ${OBSERVATIONS} FINAL WHERE ${IS_PERSONAL}`,
   params: z.object({ workspaceId: z.string() }),
   row: z.object({ observations: z.int() }),
 });
@@ -48,64 +48,41 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
     params,
   });
   for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
-    await mutate(client, { table: scoped, change: `DELETE WHERE ${OWN}`, params });
+    await mutate(client, { table: scoped, change: `DELETE WHERE ${IS_PERSONAL}`, params });
   }
 }
 
-/** What a workspace has made for others to read: another one with its id must not find it. */
-const FEED_TABLES = ["feed_tokens", "feeds", "guard_networks"];
-
-const ownedFeeds = defineQuery({
-  name: "owned-feeds",
-  sql: `SELECT toString(feed_id) AS id FROM feeds WHERE workspace_id = {workspaceId:String}
-    UNION DISTINCT SELECT toString(feed_id) FROM feed_tokens WHERE workspace_id = {workspaceId:String}`,
+const madeForOthers = defineQuery({
+  name: "feeds-and-tokens-of-workspace",
+  sql: `SELECT
+      groupUniqArrayArray(feeds) AS feedIds, groupUniqArrayArray(tokens) AS tokenIds,
+      (SELECT groupUniqArray(slug) FROM tags) AS slugs
+    FROM (
+      SELECT [toString(feed_id)] AS feeds, CAST([], 'Array(String)') AS tokens FROM feeds
+      WHERE workspace_id = {workspaceId:String}
+      UNION ALL SELECT [subject], [id] FROM credentials WHERE kind = 'feed' AND workspace_id = {workspaceId:String})`,
   params: z.object({ workspaceId: z.string() }),
-  row: z.object({ id: z.string() }),
-});
-const ownedTokens = defineQuery({
-  name: "owned-feed-tokens",
-  sql: "SELECT DISTINCT key_id AS id FROM feed_tokens WHERE workspace_id = {workspaceId:String}",
-  params: z.object({ workspaceId: z.string() }),
-  row: z.object({ id: z.string() }),
-});
-const knownSlugs = defineQuery({
-  name: "known-tag-slugs",
-  sql: "SELECT DISTINCT slug FROM tags",
-  params: z.object({}),
-  row: z.object({ slug: z.string() }),
+  row: z.object({ feedIds: z.array(z.string()), tokenIds: z.array(z.string()), slugs: z.array(z.string()) }),
 });
 
-/** Ready-made feeds included: no row says whose these are, but their ids are made of workspace and name. */
-async function readFeedIds(client: ClickHouseClient, workspaceId: string): Promise<string[]> {
-  const made = await run(client, ownedFeeds, { workspaceId });
-  const slugs = (await run(client, knownSlugs, {})).map(({ slug }) => slug);
-  return [...made.map(({ id }) => id), ...readyMadeNames(slugs).map((name) => feedIdOf(workspaceId, name))];
-}
-
-/** Deletes a workspace itself and its feeds, with what these have told; its keys stay as they are. */
+/**
+ * Deletes a workspace itself and what it has made for others to read, which another one with its id must not find: its
+ * feeds, with what these have told, and their tokens. Its keys and its sensors' keys stay as they are.
+ */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  // Before the feeds and tokens, which name them: an interrupted deletion is done again.
-  const feedIds = await readFeedIds(client, workspaceId);
-  for (const table of ["feed_objects", "feed_refreshes"]) {
-    await mutate(client, { table, change: "DELETE WHERE feed_id IN {ids:Array(UUID)}", params: { ids: feedIds } });
-  }
-  const tokenIds = (await run(client, ownedTokens, { workspaceId })).map(({ id }) => id);
-  if (tokenIds.length > 0) {
-    const change = "DELETE WHERE token_id IN {ids:Array(String)}";
-    for (const table of ["feed_streams", "feed_token_uses"]) {
-      await mutate(client, { table, change, params: { ids: tokenIds } });
-    }
-  }
-  for (const table of FEED_TABLES) {
-    await mutate(client, {
-      table,
-      change: "DELETE WHERE workspace_id = {workspaceId:String}",
-      params: { workspaceId },
-    });
-  }
-  await mutate(client, {
-    table: "workspaces",
-    change: "DELETE WHERE workspace_id = {workspaceId:String}",
-    params: { workspaceId },
-  });
+  const { feedIds, tokenIds, slugs } = await runForOne(client, madeForOthers, { workspaceId });
+  // No row says whose ready-made feeds are, but their ids are made of workspace and name.
+  const readyMade = readyMadeNames(slugs).map((name) => feedIdOf(workspaceId, name));
+  const ofFeeds = { change: "DELETE WHERE feed_id IN {ids:Array(UUID)}", params: { ids: [...feedIds, ...readyMade] } };
+  const ofTokens = { change: "DELETE WHERE token_id IN {ids:Array(String)}", params: { ids: tokenIds } };
+  const ofWorkspace = { change: "DELETE WHERE workspace_id = {workspaceId:String}", params: { workspaceId } };
+  // What names feeds and tokens goes before these: an interrupted deletion is done again.
+  await mutate(client, { table: "feed_objects", ...ofFeeds });
+  await mutate(client, { table: "feed_refreshes", ...ofFeeds });
+  await mutate(client, { table: "feed_streams", ...ofTokens });
+  await mutate(client, { table: "feed_token_uses", ...ofTokens });
+  await mutate(client, { table: "credentials", ...ofWorkspace, change: `${ofWorkspace.change} AND kind = 'feed'` });
+  await mutate(client, { table: "feeds", ...ofWorkspace });
+  await mutate(client, { table: "guard_networks", ...ofWorkspace });
+  await mutate(client, { table: "workspaces", ...ofWorkspace });
 }

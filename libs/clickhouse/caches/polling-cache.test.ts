@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openPollingCache } from "./polling-cache.ts";
+import { unlessLost } from "./records-cache.ts";
 
 test("a refresh shows every change made before it was called, also while an earlier poll is running", async () => {
   let version = "1";
@@ -47,28 +48,25 @@ test("a poll that fails is reported, but not one that was running when the cache
 });
 
 test("the content of a store that was lost is served on, and its polls fail; the last row may be deleted", async () => {
-  let stored = ["a key"];
+  let stored = ["workspace", "sensor"];
   let identity = "one";
-  const cache = await openPollingCache(
-    async () => stored.join(),
-    async () => stored,
-    {
-      intervalMs: 1_000_000,
-      lossy: { isEmpty: (content) => content.length === 0, readIdentity: async () => identity },
-    },
-  );
-  stored = [];
+  const read = async () => ({ stored, kinds: new Set(stored) });
+  const readUnlessLost = await unlessLost(read, async () => identity);
+  const cache = await openPollingCache(async () => stored.join(), readUnlessLost, { intervalMs: 1_000_000 });
+  stored = ["workspace"];
   await cache.refresh();
-  expect(cache.current(), "deleted").toEqual([]);
-  stored = ["a key"];
+  expect(cache.current().stored, "deleted").toEqual(["workspace"]);
+  stored = ["workspace", "sensor"];
   await cache.refresh();
-  [stored, identity] = [[], "another"];
-  await expect(cache.refresh()).rejects.toThrow("made anew and is empty");
-  await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("made anew and is empty");
-  expect(cache.current()).toEqual(["a key"]);
-  stored = ["another"];
+  for (const left of [[], ["workspace"]]) {
+    [stored, identity] = [left, "another"];
+    await expect(cache.refresh(), "also when a start has made the first workspace").rejects.toThrow("made anew");
+    await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("made anew and is empty");
+    expect(cache.current().stored).toEqual(["workspace", "sensor"]);
+  }
+  stored = ["workspace", "sensor", "feed"];
   await cache.refresh();
-  expect(cache.current()).toEqual(["another"]);
+  expect(cache.current().stored).toEqual(["workspace", "sensor", "feed"]);
   cache.stop();
 });
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
-import { StoreError } from "../client/errors.ts";
 import type { TableChanges } from "./table-changes.ts";
 
 /** A small table's content, kept in memory and refreshed by polling. */
@@ -32,17 +31,6 @@ export type PollingOptions = {
   readonly onRecovery?: () => void;
 };
 
-type ContentOptions<T> = {
-  /** The tables that all of the content comes from; without them every poll reads the version. */
-  readonly tables?: readonly string[];
-  /** Content of which a store that was lost, and made anew, has nothing. */
-  readonly lossy?: {
-    readonly isEmpty: (content: T) => boolean;
-    /** Says whether the store is still the same. */
-    readonly readIdentity: () => Promise<string>;
-  };
-};
-
 /** With the timeout of a poll, less than the five seconds after which a revoked key must not work. */
 const POLL_MS = 2_000;
 
@@ -52,29 +40,23 @@ const LOOK_AGAIN_MS = { every: 500, wait: 5_000 };
 /**
  * Reads something and polls every two seconds whether it has changed, so that a change made anywhere shows here soon.
  * @param readVersion anything cheap that changes whenever the content does.
- * @param options `lossy`: content of a store that was lost is not replaced by none; that is an error instead.
+ * @param options `tables`: all that the content comes from; without them every poll reads the version.
  */
 export async function openPollingCache<T>(
   readVersion: () => Promise<string>,
   read: () => Promise<T>,
-  options: PollingOptions & ContentOptions<T> = {},
+  options: PollingOptions & { readonly tables?: readonly string[] } = {},
 ): Promise<PollingCache<T>> {
-  const { lossy, tables } = options;
-  const readQuiet = tables && options.changes?.(tables);
+  const readQuiet = options.tables && options.changes?.(options.tables);
   let version = await readVersion();
   let content = await read();
   let polledAt = performance.now();
-  const identity = await lossy?.readIdentity();
 
   const poll = async () => {
     const start = performance.now();
     const latest = await readVersion();
     if (latest !== version) {
-      const found = await read();
-      if (lossy?.isEmpty(found) && !lossy.isEmpty(content) && (await lossy.readIdentity()) !== identity) {
-        throw new StoreError("the database was made anew and is empty; if that is intended, restart the service");
-      }
-      content = found;
+      content = await read();
       version = latest;
     }
     polledAt = start;

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "../client/client.ts";
-import { readStoreIdentity } from "../client/store-identity.ts";
-import { type CataloguedTag, readTags, readTagsVersion } from "../tags/tags.ts";
-import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
+import { type CataloguedTag, tagRecords } from "../tags/tags.ts";
+import type { PollingOptions } from "./polling-cache.ts";
+import { openRecordsCache } from "./records-cache.ts";
 
 /** The tag catalogue, kept in memory and refreshed by polling. */
 export type TagCatalogue = {
@@ -20,22 +20,16 @@ export type TagCatalogue = {
 
 /** Reads the catalogue and keeps it up to date. */
 export async function openTagCatalogue(client: ClickHouseClient, options: PollingOptions = {}): Promise<TagCatalogue> {
-  const { current, refresh, ageSeconds, stop } = await openPollingCache(
-    () => readTagsVersion(client),
-    async () => {
-      const tags = await readTags(client);
-      return {
-        tags,
-        byId: new Map(tags.map((tag) => [tag.id, tag])),
-        bySlug: new Map(tags.map((tag) => [tag.slug, tag])),
-      };
-    },
-    {
-      ...options,
-      tables: ["tags"],
-      lossy: { isEmpty: ({ tags }) => tags.length === 0, readIdentity: () => readStoreIdentity(client) },
-    },
-  );
+  const read = async () => {
+    const tags = await tagRecords.read(client);
+    return {
+      tags,
+      byId: new Map(tags.map((tag) => [tag.id, tag])),
+      bySlug: new Map(tags.map((tag) => [tag.slug, tag])),
+      kinds: new Set(tags.map(() => "tag")),
+    };
+  };
+  const { current, refresh, ageSeconds, stop } = await openRecordsCache(client, [tagRecords.table], read, options);
   const byId = (id: string) => current().byId.get(id.toLowerCase());
   return {
     all: () => current().tags,

@@ -1,15 +1,13 @@
-import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { run } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { defineRecords } from "../records/define-records.ts";
 
-const feeds = defineRecords({
-  name: "all-feeds",
+/** The feeds that users made, of all workspaces. */
+export const feedDefinitions = defineRecords({
   table: "feeds",
   id: "id",
   columns: { id: "feed_id", limit: "max_addresses" },
-  where: "NOT is_deleted",
   orderBy: "workspace_id, name",
   row: z.object({
     id: z.string(),
@@ -26,15 +24,17 @@ const feeds = defineRecords({
     createdAt: z.int(),
     updatedAt: z.int(),
   }),
+  // Lists and cursors of a feed end after ten days, answers to the tokens of a deleted one after thirty.
+  forget: { afterDays: 90 },
 });
 
-/** The feeds that users made, of all workspaces. */
-export const readFeeds = (client: ClickHouseClient): Promise<FeedDefinition[]> => run(client, feeds.all, {});
+const deletedFeeds = defineQuery({
+  name: "deleted-feed-ids",
+  sql: "SELECT toString(feed_id) AS id FROM feeds GROUP BY feed_id HAVING argMax(is_deleted, updated_at)",
+  params: z.object({}),
+  row: z.object({ id: z.string() }),
+});
 
-/** Adds a feed or replaces the one with its id. */
-export const writeFeed = (
-  client: ClickHouseClient,
-  feed: Omit<FeedDefinition, "updatedAt">,
-  now: number,
-  { isDeleted = false } = {},
-): Promise<void> => feeds.write(client, [feed], now, { is_deleted: isDeleted });
+/** The ids of the feeds that were deleted and are not forgotten yet. */
+export const readDeletedFeedIds = async (client: ClickHouseClient): Promise<ReadonlySet<string>> =>
+  new Set((await run(client, deletedFeeds, {})).map(({ id }) => id));

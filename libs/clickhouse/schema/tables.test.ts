@@ -3,15 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { dashboardGrants } from "../embedded/dashboard-rights.ts";
 import { labelOf, readMigrations, tablesOf, viewsOf } from "./migrate.ts";
-import {
-  AGEING_TABLES,
-  DERIVED_TABLES,
-  KEY_TABLES,
-  OWN_TTL_TABLES,
-  SHARED_TABLES,
-  TABLES,
-  TRANSIENT_TABLES,
-} from "./tables.ts";
+import { AGEING_TABLES, DERIVED_TABLES, OWN_TTL_TABLES, SHARED_TABLES, TABLES, TRANSIENT_TABLES } from "./tables.ts";
 
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
 
@@ -50,14 +42,6 @@ test("every table with a TTL is an ageing one, transient, or registered with a T
   const ageing = AGEING_TABLES.map(({ name }) => name);
   expect([...new Set(names)].sort()).toEqual([...ageing, ...TRANSIENT_TABLES, ...OWN_TTL_TABLES].sort());
   expect(AGEING_TABLES.at(-1)?.name, "shows the current retention").toBe("observations");
-});
-
-test("every table of keys has what a restore needs to keep them revoked", () => {
-  for (const table of KEY_TABLES) {
-    const made = statements.find((sql) => sql.includes(`EXISTS ${table}\n`));
-    for (const column of ["key_id", "is_revoked", "updated_at"])
-      expect(made, table).toMatch(new RegExp(`\\b${column} `));
-  }
 });
 
 test("no table that dashboards may read has a column that names a workspace, a key or a sensor", () => {

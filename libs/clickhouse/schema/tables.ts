@@ -16,8 +16,6 @@ type TableProperties = {
   readonly backup: "copied" | "derived" | "transient";
   /** Dashboards may read it: all its rows are shared data. Of other tables they read views. */
   readonly isShared?: true;
-  /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
-  readonly holdsKeys?: true;
   /**
    * SQL: a number by which a cluster spreads the rows over its servers. Left out, every server has every row, except of
    * tables that are derived from observations or transient: their rows are where the observations are.
@@ -44,14 +42,12 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   network_ranges: SHARED,
   network_generations: SHARED,
   workspaces: COPIED,
-  api_keys: { ...COPIED, holdsKeys: true },
-  sensor_keys: { ...COPIED, holdsKeys: true },
+  credentials: COPIED,
   feeds: COPIED,
-  feed_tokens: { ...COPIED, holdsKeys: true },
   guard_networks: COPIED,
   // All rows of a feed are on one server, which says which of them is the newest.
   feed_refreshes: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
-  feed_streams: COPIED,
+  feed_streams: { ...COPIED, hasOwnTtl: true },
   feed_token_uses: { ...COPIED, hasOwnTtl: true },
   removed_addresses: { ...COPIED, hasOwnTtl: true },
   feed_objects: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
@@ -100,7 +96,6 @@ export const SHARED_TABLES = namesOf(({ isShared }) => isShared === true);
 export const SPREAD_TABLES = namesOf(({ backup, spreadBy }) => spreadBy !== undefined || backup !== "copied");
 /** The tables whose TTL the retention does not change. */
 export const OWN_TTL_TABLES = namesOf(({ hasOwnTtl }) => hasOwnTtl === true);
-export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
 
 /** A table whose rows are deleted some days after their time. */
 export type AgeingTable = {

@@ -1,5 +1,5 @@
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
-import { readSensorKeys, type SensorKey } from "../access/sensor-keys.ts";
+import { type Credential, credentials } from "../access/credentials.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { SIMULATION } from "../schema/sensor-count-rows.ts";
 import { readSensorCounts, type SensorCounts } from "./sensor-counts.ts";
@@ -15,7 +15,7 @@ export type Counts = {
 /** What one sensor sent by one way and with one key in the last 7 days. */
 export type SensorSummary = Pick<SensorCounts, "source" | "keyId" | "sensorId" | "isRest" | "lastSeen" | "formats"> & {
   /** Undefined for keys of the settings, and without a key. */
-  readonly key: SensorKey | undefined;
+  readonly key: Credential | undefined;
   /** Whether files were replayed rather than sent by the sensor, whose state they say nothing about. */
   readonly isReplayed: boolean;
   readonly isSilent: boolean;
@@ -37,13 +37,17 @@ export async function readSensorSummaries(
   now: number,
   workspaces?: readonly string[],
 ): Promise<SensorSummary[]> {
-  const [activity, keys] = await Promise.all([readSensorCounts(client, now, workspaces), readSensorKeys(client)]);
+  const [activity, keys] = await Promise.all([readSensorCounts(client, now, workspaces), credentials.read(client)]);
   return summarize(activity, keys, now);
 }
 
-/** @param keys all that were ever made. @param now milliseconds since 1970 UTC. */
-export function summarize(activity: readonly SensorCounts[], keys: readonly SensorKey[], now: number): SensorSummary[] {
-  const keysById = new Map(keys.map((key) => [key.keyId, key]));
+/** @param keys of sensors, and any others. @param now milliseconds since 1970 UTC. */
+export function summarize(
+  activity: readonly SensorCounts[],
+  keys: readonly Credential[],
+  now: number,
+): SensorSummary[] {
+  const keysById = new Map(keys.map((key) => [key.id, key]));
   return activity.map((one) => {
     const { source, keyId, sensorId, isRest, lastSeen, formats } = one;
     const key = keysById.get(keyId);
@@ -58,7 +62,7 @@ export function summarize(activity: readonly SensorCounts[], keys: readonly Sens
     return {
       ...{ source, keyId, sensorId, isRest, lastSeen, formats, key },
       isReplayed,
-      isSilent: isWatched && isSilent(one, key?.sensorId === sensorId && sensorId !== "", now),
+      isSilent: isWatched && isSilent(one, key?.subject === sensorId && sensorId !== "", now),
       today: toCounts(one.today),
       week: toCounts(one.week),
       recent: toCounts(one.recent),
@@ -80,5 +84,5 @@ export function rejectedShare({ accepted, rejected }: Counts): number {
 export function nameOf({ isRest, sensorId, key, keyId }: SensorSummary): string {
   if (isRest) return "(all others)";
   if (sensorId !== "") return sensorId;
-  return key?.sensorId || key?.label || keyId || "(no name)";
+  return key?.subject || key?.label || keyId || "(no name)";
 }

@@ -1,21 +1,24 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run } from "../client/query.ts";
-import { replaceRows } from "../records/replace-rows.ts";
+import { defineQuery } from "../client/query.ts";
+import { defineRecords } from "../records/define-records.ts";
 
-const allRules = defineQuery({
-  name: "all-tag-rules",
-  sql: "SELECT slug, rule FROM tag_rules FINAL WHERE rule != ''",
-  params: z.object({}),
-  row: z.object({ slug: z.string(), rule: z.string() }),
+const ruleSchema = z.object({ slug: z.string(), rule: z.string() });
+
+export const tagRules = defineRecords({
+  table: "tag_rules",
+  row: ruleSchema,
+  id: "slug",
+  orderBy: "slug",
+  forget: { afterDays: 90 },
 });
 
 /** The rule of a tag as YAML, for people to read; no row when it has none. */
 export const ruleOfTag = defineQuery({
   name: "tag-rule",
-  sql: "SELECT rule FROM tag_rules FINAL WHERE slug = {slug:String} AND rule != ''",
+  sql: "SELECT slug, rule FROM tag_rules FINAL WHERE slug = {slug:String}",
   params: z.object({ slug: z.string() }),
-  row: z.object({ rule: z.string() }),
+  row: ruleSchema,
 });
 
 /**
@@ -27,9 +30,11 @@ export async function replaceTagRules(
   rules: ReadonlyMap<string, string>,
   now: number,
 ): Promise<void> {
-  const known = new Map((await run(client, allRules, {})).map(({ slug, rule }) => [slug, rule]));
-  const changed = [...rules].filter(([slug, rule]) => known.get(slug) !== rule);
-  const gone = [...known.keys()].filter((slug) => !rules.has(slug));
-  const rows = [...changed, ...gone.map((slug) => [slug, ""] as const)].map(([slug, rule]) => ({ slug, rule }));
-  await replaceRows(client, { table: "tag_rules", idColumn: "slug", rows }, now);
+  const stored = await tagRules.read(client);
+  const current = new Map(stored.map(({ slug, rule }) => [slug, rule]));
+  const all = Array.from(rules, ([slug, rule]) => ({ slug, rule }));
+  const changed = all.filter(({ slug, rule }) => current.get(slug) !== rule);
+  await tagRules.write(client, changed, now);
+  const gone = stored.filter(({ slug }) => !rules.has(slug));
+  await tagRules.delete(client, gone, now);
 }

@@ -1,8 +1,45 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+type CredentialRequest = { readonly headers: IncomingHttpHeaders; readonly query?: unknown };
+
+/** Where a request may show a key or token. */
+const PLACES = {
+  /** The header `key`. */
+  key: ({ headers }: CredentialRequest) => String(headers.key ?? ""),
+  /** `Authorization: Bearer`. */
+  bearer: ({ headers }: CredentialRequest) => sentWith("Bearer", headers),
+  /** The password of HTTP Basic, with any user or none. */
+  basic: ({ headers }: CredentialRequest) => {
+    const decoded = Buffer.from(sentWith("Basic", headers), "base64").toString();
+    return decoded.slice(decoded.indexOf(":") + 1);
+  },
+  /** `Authorization: Splunk`. */
+  splunk: ({ headers }: CredentialRequest) => sentWith("Splunk", headers),
+  /** The header `X-Api-Key`. */
+  apiKey: ({ headers }: CredentialRequest) => String(headers["x-api-key"] ?? ""),
+  /** The parameter `token`; a repeated one counts as none. */
+  parameter: ({ query }: CredentialRequest) => {
+    const token = typeof query === "object" && query !== null && "token" in query ? query.token : undefined;
+    return typeof token === "string" ? token : "";
+  },
+} as const;
+export type CredentialPlace = keyof typeof PLACES;
+
+/** The key or token of a request: that of the first of these places that has one. Empty when there is none. */
+export function credentialOf(request: CredentialRequest, places: readonly CredentialPlace[]): string {
+  for (const place of places) {
+    const text = PLACES[place](request);
+    if (text !== "") return text;
+  }
+  return "";
+}
+
 /** A request's key: the header `key`, else the token of `Authorization: Bearer`. Empty when there is none. */
-export function keyOf({ key, authorization }: IncomingHttpHeaders): string {
-  if (key !== undefined && key !== "") return String(key);
-  if (authorization === undefined) return "";
-  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? "";
+export function keyOf(headers: IncomingHttpHeaders): string {
+  return credentialOf({ headers }, ["key", "bearer"]);
+}
+
+function sentWith(scheme: string, { authorization }: IncomingHttpHeaders): string {
+  const [, name = "", text = ""] = /^(\S+) +(\S+) *$/.exec(authorization ?? "") ?? [];
+  return name.toLowerCase() === scheme.toLowerCase() ? text : "";
 }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
 import {
   countPersonalObservations,
   deletePersonalData,
   deleteWorkspace,
 } from "@noisefloor/clickhouse/access/workspace-data.ts";
-import { readApiKeys, readWorkspaces, writeApiKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { OutputOptions } from "../framework/output.ts";
 import { withStore } from "../store/store.ts";
-import { findWorkspace } from "./api-keys.ts";
+import { findWorkspace } from "./credentials.ts";
 
 export type DeleteOptions = OutputOptions & { readonly yes: boolean };
 
@@ -22,7 +22,7 @@ const REVOCATION_MS = 6_000;
 export function runWorkspacesDelete(id: string, options: DeleteOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
     await findWorkspace(client, id);
-    if ((await readWorkspaces(client)).length === 1) {
+    if ((await workspaces.read(client)).length === 1) {
       throw new UserError(`"${id}" is the last workspace: create another one first, or no key could ask anything`);
     }
     const observations = await countPersonalObservations(client, id);
@@ -38,11 +38,12 @@ export function runWorkspacesDelete(id: string, options: DeleteOptions, context:
   });
 }
 
+/** Its feeds' tokens are deleted with the feeds. */
 async function revokeKeys(client: ClickHouseClient, id: string): Promise<{ all: number; sensors: number }> {
-  const isOurs = (key: { workspaceId: string; isRevoked: boolean }) => key.workspaceId === id && !key.isRevoked;
-  const sensors = (await readSensorKeys(client)).filter(isOurs);
-  const callers = (await readApiKeys(client)).filter(isOurs);
-  for (const key of sensors) await writeSensorKey(client, { ...key, isRevoked: true }, Date.now());
-  for (const key of callers) await writeApiKey(client, { ...key, isRevoked: true }, Date.now());
-  return { all: sensors.length + callers.length, sensors: sensors.length };
+  const valid = (await credentials.read(client)).filter(
+    ({ kind, workspaceId, isRevoked }) => kind !== "feed" && workspaceId === id && !isRevoked,
+  );
+  const revoked = valid.map((key) => ({ ...key, isRevoked: true }));
+  await credentials.write(client, revoked, Date.now());
+  return { all: revoked.length, sensors: revoked.filter(({ kind }) => kind === "sensor").length };
 }

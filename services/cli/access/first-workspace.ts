@@ -1,6 +1,6 @@
-import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { makeCredential, writeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
+import { type Workspace, workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { generateKey, type NewKey, writeNewKey } from "./api-keys.ts";
 
 /** The workspace that the first start in an empty data directory creates. */
 const DEFAULT_WORKSPACE: Workspace = {
@@ -17,12 +17,13 @@ const DEFAULT_WORKSPACE: Workspace = {
 export async function createFirstWorkspace(
   client: ClickHouseClient,
   now: number,
-  deliver: (key: NewKey) => Promise<void>,
+  deliver: (key: { readonly id: string; readonly secret: string }) => Promise<void>,
 ): Promise<void> {
-  if ((await readWorkspaces(client)).length > 0) return;
-  const key = generateKey("nf");
-  await deliver(key);
+  if ((await workspaces.read(client)).length > 0) return;
+  const { workspaceId } = DEFAULT_WORKSPACE;
+  const { secret, credential } = makeCredential("workspace", { workspaceId, label: "made at the first start" }, now);
+  await deliver({ id: credential.id, secret });
   // The workspace comes last: if the process is killed in between, the next start creates another key.
-  await writeNewKey(client, key, { workspaceId: DEFAULT_WORKSPACE.workspaceId, label: "made at the first start" }, now);
-  await writeWorkspace(client, DEFAULT_WORKSPACE, now);
+  await writeCredential(client, credential, now);
+  await workspaces.write(client, [DEFAULT_WORKSPACE], now);
 }

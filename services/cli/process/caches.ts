@@ -1,8 +1,6 @@
 import { type AccessCache, openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { type FeedCache, openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { PollingOptions } from "@noisefloor/clickhouse/caches/polling-cache.ts";
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
-import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { type TableChanges, watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
@@ -16,15 +14,12 @@ export type Cache = { ageSeconds(): number };
 export type Caches = {
   readonly catalogue: TagCatalogue;
   readonly retentionDays: () => number;
-  /** Of the intake. */
-  readonly sensors: SensorKeyCache | undefined;
-  /** These of the query service. */
-  readonly access: AccessCache | undefined;
+  readonly access: AccessCache;
+  /** Undefined without the query service. */
   readonly networks: NetworksCache | undefined;
-  readonly feeds: FeedCache | undefined;
-  /** By the names that metrics call them. */
+  /** Each cache by its name in metrics. */
   readonly byName: ReadonlyMap<string, Cache>;
-  /** Of the server that the caches are read from. */
+  /** The changes on the server that the caches are read from. */
   readonly changes: TableChanges;
 };
 
@@ -44,11 +39,9 @@ export async function openCaches(context: ServiceContext, client: ClickHouseClie
   };
   const catalogue = await open("tags", openTagCatalogue);
   const retention = await open("retention", openRetentionCache);
-  const sensors = roles.ingest ? await open("sensors", openSensorKeyCache) : undefined;
-  const access = roles.query ? await open("keys", openAccessCache) : undefined;
+  const access = await open("keys", openAccessCache);
   const networks = roles.query ? await open("networks", cacheBenignNetworks) : undefined;
-  const feeds = roles.query ? await open("feeds", openFeedCache) : undefined;
-  return { catalogue, retentionDays: retention.current, sensors, access, networks, feeds, byName, changes };
+  return { catalogue, retentionDays: retention.current, access, networks, byName, changes };
 }
 
 type RefreshEvents = { readonly onError: (error: unknown) => void; readonly onRecovery: () => void };

@@ -1,5 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { forgetDeleted } from "@noisefloor/clickhouse/feeds/forget-deleted.ts";
+import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
+import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
@@ -21,10 +23,10 @@ import type { ServiceContext } from "./service-context.ts";
 export async function openIngest(
   context: ServiceContext,
   clients: Pick<Clients, "polling" | "inserts">,
-  { catalogue, retentionDays, sensors, access }: Caches,
+  { catalogue, retentionDays, access }: Caches,
   index: Pick<OpenAddressIndex, "record"> | undefined,
 ): Promise<Ingest | undefined> {
-  if (sensors === undefined) return undefined;
+  if (!context.roles.ingest) return undefined;
   const { settings, log, metrics, closeStack } = context;
   // Here and not beside the queries, whose user may not write.
   if (settings.updatesBenignDaily) {
@@ -41,8 +43,7 @@ export async function openIngest(
     catalogue,
     retentionDays,
     sensorKeys: settings.http.sensorKeys,
-    sensors,
-    isWorkspaceKey: (key) => access?.callerOf(key) !== undefined,
+    accessCache: access,
     ...watchedFormats(settings, log),
     disk: await openDisk(context, clients.polling),
     storeSkewMs: clock.current,
@@ -76,11 +77,15 @@ function watchedFormats(settings: ServiceContext["settings"], log: ServiceContex
 /** A start is busy enough. */
 const FIRST_MS = 5 * 60_000;
 
+const FORGETTING = [credentials, feedDefinitions, guardNetworks];
+
 /** Forgets what was deleted long ago, beside the service, once a day and after a start. A failure is tried again. */
 function startForgetting(client: ClickHouseClient, { log, closeStack }: Pick<ServiceContext, "log" | "closeStack">) {
   const forget = async () => {
-    const forgotten = await forgetDeleted(client, Date.now());
-    if (forgotten > 0) log.info({ forgotten }, "feeds, tokens and guarded networks deleted long ago are forgotten");
+    for (const { table, forgetDeleted } of FORGETTING) {
+      const forgotten = await forgetDeleted(client, Date.now());
+      if (forgotten > 0) log.info({ table, forgotten }, "what was deleted long ago is forgotten");
+    }
   };
   const { stop } = repeatEvery(forget, {
     everyMs: DAY_MS,

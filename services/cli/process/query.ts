@@ -62,10 +62,10 @@ export async function openQuery(
   context: ServiceContext,
   app: HttpApp,
   { lookups }: Pick<Clients, "lookups">,
-  { catalogue, retentionDays, access, networks, feeds: feedCache }: Caches,
+  { catalogue, retentionDays, access, networks }: Caches,
   index: AddressIndex | undefined,
 ): Promise<void> {
-  if (access === undefined || networks === undefined || feedCache === undefined) return;
+  if (networks === undefined) return;
   const { store, settings, metrics } = context;
   const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
   const readOptions: ReaderOptions = {
@@ -74,7 +74,7 @@ export async function openQuery(
   };
   const read = reader(store.client, { ...readOptions, priority: "background" });
   const { ownAddresses } = settings.sensorLogs;
-  await storeOwnAddresses(store.client, feedCache, ownAddresses, Date.now()).catch((error: unknown) => {
+  await storeOwnAddresses(store.client, access, ownAddresses, Date.now()).catch((error: unknown) => {
     // A user without feeds of its own needs no right to write.
     if (explainMissingRight(error) === undefined) throw error;
     context.log.warn(
@@ -84,7 +84,7 @@ export async function openQuery(
   });
   const feeds = openFeeds({
     client: store.client,
-    cache: feedCache,
+    cache: access,
     read,
     catalogue,
     networks,
@@ -115,7 +115,7 @@ export async function openQuery(
     catalogue,
     networks,
     accessCache: access,
-    feeds: { feeds, cache: feedCache, client: store.client },
+    feeds: { feeds, cache: access, client: store.client },
     plans: settings.plans,
     limit: await openLookupLimit(context),
     metrics,

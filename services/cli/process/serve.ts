@@ -67,7 +67,7 @@ async function openServices(context: ServiceContext): Promise<Omit<RunningServic
   await ingest?.start();
   return {
     ...urls,
-    refreshKeys: async () => caches.access?.refresh(),
+    refreshKeys: caches.access.refresh,
     failure: firstFailure(ingest, store.server.ended, log),
   };
 }

@@ -1,4 +1,4 @@
-import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { type Credential, readCredentials } from "@noisefloor/clickhouse/access/credentials.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readKeysSeen } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type SensorSummary,
 } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { stateOf } from "../access/credentials.ts";
 import type { CommandContext } from "../framework/command.ts";
 import { type OutputOptions, show } from "../framework/output.ts";
 
@@ -20,11 +21,11 @@ export async function listSensors(
 ): Promise<void> {
   const { print } = context;
   const [stored, sensors, seen] = await Promise.all([
-    readSensorKeys(client),
+    readCredentials(client, "sensor"),
     readSensorSummaries(client, Date.now()),
     readKeysSeen(client),
   ]);
-  const keys = stored.map((key) => keyToJson(key, seen.get(key.keyId)));
+  const keys = stored.map((key) => keyToJson(key, seen.get(key.id)));
   if (options.json) {
     print(JSON.stringify({ keys, sensors: sensors.map(sensorToJson) }));
     return;
@@ -41,18 +42,15 @@ export async function listSensors(
 }
 
 /** @param lastSent undefined for a key that never sent anything. */
-function keyToJson(
-  { keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }: SensorKey,
-  lastSent: number | undefined,
-) {
+function keyToJson(key: Credential, lastSent: number | undefined) {
   return {
-    id: keyId,
-    dataset,
-    workspace: workspaceId,
-    sensor: sensorId,
-    created: formatTimestamp(createdAt),
-    state: isRevoked ? "revoked" : "valid",
-    label,
+    id: key.id,
+    dataset: key.dataset,
+    workspace: key.workspaceId,
+    sensor: key.subject,
+    created: formatTimestamp(key.createdAt),
+    state: stateOf(key),
+    label: key.label,
     last_sent: lastSent === undefined ? null : formatTimestamp(lastSent),
   };
 }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { TAG_ACTIVITY_HOURLY } from "@noisefloor/clickhouse/client/table-names.ts";
-import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import type { RejectedEntry } from "./tag-file.ts";
@@ -39,7 +39,7 @@ export async function importTags(
   now: number,
   starter: readonly Tag[] = [],
 ): Promise<TagImport> {
-  const known = await readTags(client);
+  const known = await tagRecords.read(client);
   const bySlug = new Map(known.map((tag) => [tag.slug, tag]));
   const slugOwners = tags.flatMap((tag) => {
     const owner = bySlug.get(tag.slug);
@@ -51,8 +51,9 @@ export async function importTags(
     inUse: await readTagsInUse(client, slugOwners),
     starterById: new Map(starter.map((tag) => [tag.id, tag])),
   });
-  await deleteTags(client, deleted);
-  await writeTags(client, written, now);
+  const byIds = deleted.map((id) => ({ id }));
+  await tagRecords.delete(client, byIds, now);
+  await tagRecords.write(client, written, now);
   return result;
 }
 

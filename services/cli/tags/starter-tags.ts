@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
-import { readTags, writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
@@ -77,7 +77,7 @@ export async function addTags(
   { starter, own, parsed }: TagsOfFiles,
   now: number,
 ): Promise<number> {
-  const known = await readTags(client);
+  const known = await tagRecords.read(client);
   const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
   const slugs = new Set(known.map((tag) => tag.slug));
   const ownSlugs = new Set(own.map((tag) => tag.slug));
@@ -92,7 +92,7 @@ export async function addTags(
     if (Object.entries(next).some(([member, value]) => !isSame(value, Reflect.get(current, member))))
       written.push(next);
   }
-  await writeTags(client, written, now);
+  await tagRecords.write(client, written, now);
   await replaceTagRules(client, ruleTexts(parsed), now);
   return written.length;
 }

@@ -154,8 +154,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       registerIntake(app, {
         ...openSource("http"),
         sensorKeys: options.sensorKeys,
-        sensors: options.sensors,
-        isWorkspaceKey: options.isWorkspaceKey,
+        accessCache: options.accessCache,
         formats,
         decode,
         requests: openRequests(client, { now, log }),

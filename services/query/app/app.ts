@@ -128,7 +128,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     plansUrl: deps.plansUrl,
   });
 
-  lookForNewKeys(app, { accessCache: deps.accessCache, cache: deps.feeds.cache });
+  lookForNewKeys(app, deps.accessCache);
   const routeDeps = { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory };
   const { index, maxListed, maxInProcess, plans, publicUrl } = deps;
   registerCommunity(app, routeDeps, publicUrl);

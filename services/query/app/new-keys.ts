@@ -1,35 +1,17 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
-import { keyOf } from "@noisefloor/http/requests/key.ts";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { passwordOf } from "../feeds/requests/readers.ts";
-
-/** The keys and tokens of a store, as this process knows them. */
-export type KnownKeys = {
-  readonly accessCache: Pick<AccessCache, "callerOf" | "lookAgain">;
-  readonly cache: Pick<FeedCache, "token" | "lookAgain">;
-};
+import { credentialOf } from "@noisefloor/http/requests/key.ts";
+import type { FastifyInstance } from "fastify";
 
 /** Before a request with an unknown key or token is answered, looks whether it was just made by another process. */
-export function lookForNewKeys(app: FastifyInstance, { accessCache, cache }: KnownKeys): void {
-  const isUnknown = (text: string) => accessCache.callerOf(text) === undefined && cache.token(text) === undefined;
+export function lookForNewKeys(
+  app: FastifyInstance,
+  { callerOf, find, lookAgain }: Pick<AccessCache, "callerOf" | "find" | "lookAgain">,
+): void {
+  const isUnknown = (text: string) => callerOf(text) === undefined && find("feed", text) === undefined;
   app.addHook("onRequest", (request, _reply, done) => {
-    const text = request.routeOptions.config.keyOf === "workspace" ? credentialOf(request) : "";
+    const isOurs = request.routeOptions.config.keyOf === "workspace";
+    const text = isOurs ? credentialOf(request, ["key", "bearer", "basic", "apiKey", "parameter"]) : "";
     if (text === "" || !isUnknown(text)) return done();
-    void Promise.all([accessCache.lookAgain(), cache.lookAgain()]).then(() => done());
+    void lookAgain().then(() => done());
   });
-}
-
-/** The key or token of a request; empty without one. */
-function credentialOf(request: FastifyRequest): string {
-  const { headers } = request;
-  const { query } = request;
-  const token = typeof query === "object" && query !== null && "token" in query ? query.token : undefined;
-  return (
-    keyOf(headers) ||
-    passwordOf(headers.authorization) ||
-    String(headers["x-api-key"] ?? "") ||
-    // A repeated one is rejected by its route.
-    (typeof token === "string" ? token : "")
-  );
 }

@@ -1,4 +1,4 @@
-import { allSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
 import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { sensorCountsParams, sensorCountsQuery } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
@@ -27,7 +27,7 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
       const at = now();
       const [activity, keys] = await Promise.all([
         read(sensorCountsQuery, sensorCountsParams(at, workspaces), shared),
-        read(allSensorKeys, {}, shared),
+        read(credentials.all, {}, shared),
       ]);
       return summarize(activity, keys, at);
     });
@@ -41,7 +41,7 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
       sensors: sensors.map(toWire),
       metadata: {
         ...toStoredSpan(stored),
-        lag: lag.map(({ at, ...one }) => ({ ...one, at: formatTimestamp(at) })),
+        lag: lag.map(({ at, ...topic }) => ({ ...topic, at: formatTimestamp(at) })),
       },
     };
   });

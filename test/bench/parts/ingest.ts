@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { z } from "zod";
 import { openCommandLine } from "../../support/worlds/command-line.ts";
@@ -136,7 +136,7 @@ async function emptied(database: Database): Promise<Database> {
     query: "TRUNCATE ALL TABLES FROM {name:Identifier} NOT LIKE 'schema_migrations'",
     query_params: { name: connection.database },
   });
-  await writeTags(client, TAGS, Date.now());
+  await tagRecords.write(client, TAGS, Date.now());
   return database;
 }
 

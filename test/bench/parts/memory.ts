@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import getPort from "get-port";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
@@ -104,7 +104,7 @@ async function measureService(run: Run, group: MemoryGroup, service: Service): P
   const key = await readKey(service.dataDir);
   const get = (path: string) =>
     fetch(`${service.url}${path}`, { headers: { key }, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
-  await usingStore(service.dataDir, (client) => writeTags(client, [TAG], Date.now()));
+  await usingStore(service.dataDir, (client) => tagRecords.write(client, [TAG], Date.now()));
   await eventually(async () => {
     if (!(await (await get(`/v3/tags?name=${TAG.slug}`)).text()).includes(TAG.id))
       throw new Error("the tag is not known");

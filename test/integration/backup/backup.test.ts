@@ -142,7 +142,7 @@ test("a store that holds data is not changed without --replace", async () => {
   await backUp(world, "rejected");
   const before = await contentsOf(other);
   await expect(restore(other, "rejected", false)).rejects.toThrow(
-    /is not empty: .* api_keys \(1\), .*Use --replace to overwrite it/,
+    /is not empty: .* credentials \(1\), .*Use --replace to overwrite it/,
   );
   await expect(restore(world, "rejected", false)).rejects.toThrow(
     /already holds [\d,]+ rows of observations\. Use --replace to overwrite it/,

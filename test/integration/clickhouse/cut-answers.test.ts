@@ -89,7 +89,7 @@ test("while answers are cut, API keys, sensor keys, tags and the retention are s
   for (const cut of cuts) {
     proxy.cut(cut);
     await expect(world.catalogue.refresh()).rejects.toThrow();
-    await expect(world.sensors.refresh()).rejects.toThrow();
+    await expect(world.accessCache.refresh()).rejects.toThrow();
     await expect(retention.refresh()).rejects.toThrow();
     // The tag list and the caller's key come from caches.
     const { status, body } = await world.get("/v3/tags");

@@ -41,7 +41,7 @@ describe.each(SERVERS)("of the %s server, Grafana's user", (kind) => {
       "tag_activity_hourly",
       "dead_letters",
       "sensor_activity",
-      "api_keys",
+      "credentials",
       "address_facets_mv",
     ];
     expect(tables).toEqual(expect.arrayContaining(names.map((name) => `noisefloor.${name}`)));

@@ -108,10 +108,9 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
   test("reads neither workspaces nor keys, and writes nothing", async () => {
     expect(await ask(users.grafana, "SELECT count() FROM noisefloor.tags")).toEqual({ isAnswered: true, text: "0" });
     for (const sql of [
-      "SELECT * FROM noisefloor.api_keys",
-      "SELECT * FROM noisefloor.sensor_keys",
+      "SELECT * FROM noisefloor.credentials",
       "SELECT * FROM noisefloor.workspaces",
-      "SELECT count() FROM noisefloor.tags WHERE 0 < (SELECT count() FROM noisefloor.api_keys)",
+      "SELECT count() FROM noisefloor.tags WHERE 0 < (SELECT count() FROM noisefloor.credentials)",
       "INSERT INTO noisefloor.tags SELECT * FROM noisefloor.tags",
       "DROP TABLE noisefloor.tags",
       "CREATE TEMPORARY TABLE own (x UInt8)",
@@ -121,7 +120,7 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
     ]) {
       expect(await ask(users.grafana, sql), sql).toMatchObject({ isAnswered: false });
     }
-    const filters = "{'noisefloor.tags': '0 < (SELECT count() FROM noisefloor.api_keys)'}";
+    const filters = "{'noisefloor.tags': '0 < (SELECT count() FROM noisefloor.credentials)'}";
     expect(
       await ask(users.grafana, "SELECT * FROM noisefloor.tags", { additional_table_filters: filters }),
     ).toMatchObject({ isAnswered: false, text: expect.stringContaining("ACCESS_DENIED") });

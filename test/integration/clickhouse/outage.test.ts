@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
@@ -38,12 +38,12 @@ const seen = (index: number) => observation(addressOf(index), Date.now() - 60_00
 test("while the store is down, Kafka waits and HTTP gets a 503; when it is back, everything is stored", async () => {
   const client = connect(server.connection, "noisefloor-tests");
   const catalogue = await openTagCatalogue(client);
-  const sensors = await openSensorKeyCache(client);
+  const accessCache = await openAccessCache(client);
   const kafka = freshKafka();
   const deps = {
     client,
     catalogue,
-    sensors,
+    accessCache,
     formats: LOG_FORMATS,
     decode: PLAIN,
     retentionDays: () => 100,
@@ -90,6 +90,6 @@ test("while the store is down, Kafka waits and HTTP gets a 503; when it is back,
   await producer.close();
   await app.close();
   catalogue.stop();
-  sensors.stop();
+  accessCache.stop();
   await client.close();
 });

@@ -71,7 +71,7 @@ test("the command shows for every table its rows, its time span, its size and it
     older_rows: 0,
   });
   const forEver = tables.filter((table) => table.retention_days === null).map(({ table }) => table);
-  expect(forEver).toEqual(expect.arrayContaining(["api_keys", "tags", "network_lists"]));
+  expect(forEver).toEqual(expect.arrayContaining(["credentials", "tags", "network_lists"]));
   expect(tables.find(({ table }) => table === "dead_letters")).toMatchObject({ rows: 0, from: null, to: null });
 });
 

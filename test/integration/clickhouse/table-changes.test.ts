@@ -1,9 +1,8 @@
 import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";
@@ -37,9 +36,8 @@ test("while nothing changes, all caches together ask one small question; a chang
   const options = { ...POLLS, changes };
   const catalogue = await openTagCatalogue(world.client, options);
   const access = await openAccessCache(world.client, options);
-  const sensors = await openSensorKeyCache(world.client, options);
   const stop = () => {
-    for (const cache of [catalogue, access, sensors]) cache.stop();
+    for (const cache of [catalogue, access]) cache.stop();
   };
   const counts = countQueries(world);
   await eventually(async () => {
@@ -49,10 +47,10 @@ test("while nothing changes, all caches together ask one small question; a chang
     expect([...counts.keys()], "only the question whether tables have changed").toEqual(["parts-versions"]);
     expect(performance.now() - start, "five, shared by all caches").toBeGreaterThan(4 * SHARED_FOR_MS);
   });
-  expect(Math.max(catalogue.ageSeconds(), access.ageSeconds(), sensors.ageSeconds())).toBeLessThan(5);
+  expect(Math.max(catalogue.ageSeconds(), access.ageSeconds())).toBeLessThan(5);
 
   const tag = makeTag("made-meanwhile", "malicious");
-  await writeTags(world.client, [tag], Date.now());
+  await tagRecords.write(world.client, [tag], Date.now());
   await eventually(async () => expect(catalogue.resolve("made-meanwhile")?.id).toBe(tag.id));
   const key = await world.addCaller("standard");
   await eventually(async () => expect(access.callerOf(key)?.plan).toBe("standard"));

@@ -128,7 +128,7 @@ test("every server has all tags, networks, workspaces and keys, and the same sch
     for (const other of others) expect(other, table).toEqual(first);
     if (first !== undefined && first.rows > 0) filled.push(table);
   }
-  expect(filled).toEqual(expect.arrayContaining(["tags", "network_ranges", "workspaces", "api_keys"]));
+  expect(filled).toEqual(expect.arrayContaining(["tags", "network_ranges", "workspaces", "credentials"]));
   expect(await migrateStore(world.connection, MIGRATIONS)).toEqual([]);
 });
 

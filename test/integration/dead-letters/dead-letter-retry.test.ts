@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { runReplay } from "@noisefloor/cli/commands/replay.ts";
-import { writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { makeCredential, writeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
@@ -95,19 +94,10 @@ test("a record that is rejected again is listed with its new reason", async () =
 });
 
 async function addKey(dataset: "community" | "personal", workspaceId: string): Promise<string> {
-  const key = `key-${dataset}-${workspaceId}`;
-  const stored = {
-    keyId: key,
-    label: "",
-    dataset,
-    workspaceId,
-    sha256: hashKey(key),
-    createdAt: NOW,
-    isRevoked: false,
-  };
-  await writeSensorKey(world.client, stored, NOW);
-  await world.sensors.refresh();
-  return key;
+  const { secret, credential } = makeCredential("sensor", { dataset, workspaceId }, NOW);
+  await writeCredential(world.client, credential, NOW);
+  await world.accessCache.refresh();
+  return secret;
 }
 
 test("a dead letter of a sensor's key goes where that key publishes, and what the key forbids is rejected again", async () => {

@@ -1,4 +1,6 @@
-import { forgetDeleted } from "@noisefloor/clickhouse/feeds/forget-deleted.ts";
+import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
+import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -348,16 +350,20 @@ test("what was deleted is forgotten long after, and never comes back by that", a
   }
   expect((await ask("/v3/feeds/ended", { key }, { method: "DELETE" })).status).toBe(204);
   const { feeds } = (await ask("/v3/feeds")).json();
-  const later = (days: number) => forgetDeleted(world.client, Math.max(now, Date.now()) + days * 24 * 60 * 60_000);
+  const later = async (days: number) => {
+    const at = Math.max(now, Date.now()) + days * 24 * 60 * 60_000;
+    const all = [credentials, feedDefinitions, guardNetworks].map((records) => records.forgetDeleted(world.client, at));
+    return (await Promise.all(all)).reduce((sum, forgotten) => sum + forgotten);
+  };
   expect(await later(30)).toBe(0);
   expect(await later(91)).toBeGreaterThan(0);
   expect(await later(91)).toBe(0);
   // The newest change of a workspace stays, whatever it was.
   expect(await rowsOf("guard_networks WHERE is_deleted")).toBe(1);
   expect(await rowsOf("feeds WHERE is_deleted")).toBe(0);
-  expect(await rowsOf(`feed_tokens WHERE key_id = '${id}' AND is_revoked`)).toBeGreaterThan(0);
+  expect(await rowsOf(`credentials WHERE id = '${id}' AND is_revoked`)).toBeGreaterThan(0);
   await later(401);
-  expect(await rowsOf(`feed_tokens WHERE key_id = '${id}'`)).toBe(0);
+  expect(await rowsOf(`credentials WHERE id = '${id}'`)).toBe(0);
   expect((await ask("/v3/feeds")).json().feeds).toEqual(feeds);
   expect((await ask("/v3/feeds/ended.txt", { key: token })).status).toBe(401);
 });

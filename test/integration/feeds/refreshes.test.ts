@@ -366,5 +366,5 @@ test("the last use of each token is known, in every protocol and process, and a 
   expect(uses.summarize(tokens)).toEqual({ lastUsedAt: last, silentTokens: 1 });
   now += 7 * 24 * 60 * MINUTE;
   expect(uses.summarize(tokens).silentTokens).toBe(0);
-  expect(world.feeds.cache.tokensOf(id)).toHaveLength(3);
+  expect(world.accessCache.tokensOf(id)).toHaveLength(3);
 });

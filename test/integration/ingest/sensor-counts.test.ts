@@ -52,10 +52,10 @@ async function intake() {
 
 test("what each sensor sent is counted exactly by key, sensor and reason, over restarts of the intake", async () => {
   const key = await keys.addKey(GLOBAL, "cellar");
-  const { keyId } = await keys.findKey(key);
+  const { id: keyId } = await keys.findKey(key);
   for (let run = 0; run < 3; run++) {
     const { app, stop } = await intake();
-    await keys.world.sensors.refresh();
+    await keys.world.accessCache.refresh();
     const good = Array.from({ length: 5 }, () => keys.observation({ sensor_id: "cellar" }));
     await keys.post(good, key, app);
     await keys.post(
@@ -80,9 +80,9 @@ test("what each sensor sent is counted exactly by key, sensor and reason, over r
 
 test("a key that never sent is listed as never, and any other with the time of its last record", async () => {
   const [used, unused] = [await keys.addKey(GLOBAL, "cellar"), await keys.addKey(GLOBAL, "roof")];
-  const [{ keyId }, { keyId: unusedId }] = [await keys.findKey(used), await keys.findKey(unused)];
+  const [{ id: keyId }, { id: unusedId }] = [await keys.findKey(used), await keys.findKey(unused)];
   const { app, stop } = await intake();
-  await keys.world.sensors.refresh();
+  await keys.world.accessCache.refresh();
   await keys.post([keys.observation({ sensor_id: "cellar" })], used, app);
   await stop();
   const command = commandOver(keys.world);

@@ -1,5 +1,5 @@
 import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
-import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { readCredentials, revokeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
@@ -186,13 +186,13 @@ test("a key that the store and the settings both know writes to its own scope, t
 test("a revocation counts even if the clock of the revoking machine is behind", async () => {
   const key = await keys.addKey(TEAM_A);
   const stored = await keys.findKey(key);
-  await writeSensorKey(keys.world.client, { ...stored, isRevoked: true }, stored.createdAt - 3_600_000);
+  await revokeCredential(keys.world.client, stored, stored.createdAt - 3_600_000);
   await eventually(async () => expect(await keys.post([keys.observation()], key)).toEqual(UNAUTHORIZED), 5_000);
 });
 
 test("the key itself is stored nowhere", async () => {
   const key = await keys.addKey(TEAM_A);
-  expect(JSON.stringify(await readSensorKeys(keys.world.client))).not.toContain(key);
+  expect(JSON.stringify(await readCredentials(keys.world.client, "sensor"))).not.toContain(key);
 });
 
 test("the sensor of a key is chosen when the key is made, and listed", async () => {
@@ -201,7 +201,7 @@ test("the sensor of a key is chosen when the key is made, and listed", async () 
   const options = { dataset: "global", label: "", json: true, yes: true };
   await runSensorsCreate({ ...options, sensorId: "cellar" }, command);
   const made = z.object({ key: z.string(), sensor: z.literal("cellar") }).parse(JSON.parse(command.lines[0] ?? ""));
-  await keys.world.sensors.refresh();
+  await keys.world.accessCache.refresh();
   expect(await keys.post([keys.observation({ sensor_id: "roof" })], made.key)).toMatchObject({ body: { rejected: 1 } });
   await runSensorsList({ json: true }, command);
   expect(JSON.parse(command.lines[1] ?? "")).toMatchObject({ keys: [{ sensor: "" }, { sensor: "cellar" }] });

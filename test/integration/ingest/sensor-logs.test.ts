@@ -186,8 +186,8 @@ test("a T-Pot sensor posts batches to /, with its key as password", async () => 
 });
 
 test("what cannot be used is answered in words that say what to do", async () => {
-  const workspaceKey = "a-key-of-a-workspace";
-  await open({ sensorKeys: [KEY], isWorkspaceKey: (key) => key === workspaceKey });
+  await open({ sensorKeys: [KEY] });
+  const workspaceKey = await world.addCaller("community");
   const key = { key: KEY };
   expect(await post("/v1/observations?format=nonsense", "{}", key)).toMatchObject({
     status: 400,

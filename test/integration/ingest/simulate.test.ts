@@ -4,7 +4,7 @@ import { simulate } from "@noisefloor/cli/simulation/simulate.ts";
 import { STARTER_FOLDER } from "@noisefloor/cli/tags/starter-tags.ts";
 import { readSensorSummaries } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { readDailyObservations } from "@noisefloor/clickhouse/storage/growth.ts";
-import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
@@ -97,7 +97,7 @@ beforeAll(async () => {
   );
   before = await readRollups();
   await run();
-  tags = await readTags(world.client);
+  tags = await tagRecords.read(world.client);
   const own = others.flatMap(({ ip, at, dataset }, index): Seen[] => [
     { ip, at: at - 1, dataset: sharedIn(dataset).dataset, tagIds: [tagIdFromSlug("ssh-scanner")] },
     { ip: `45.9.0.${index % 250}`, at: at - 2, dataset: "global", tagIds: [tagIdFromSlug("late")] },

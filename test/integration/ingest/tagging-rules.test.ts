@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRuleTagger } from "@noisefloor/cli/tags/rule-tagger.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
@@ -105,7 +105,7 @@ test("the tag of a new rule enters the catalogue, and a change of what its file 
   expect(await storedFor("45.7.0.4")).toMatchObject({ rule_tags: [tagIdFromSlug("late")] });
   await writeFile(join(folder, "late.yaml"), ruleText("late", "/later", "cves: [CVE-2026-10002]"));
   await eventually(async () => expect(tagger.tagsFor({ http: { path: "/later" } })).toEqual(["late"]));
-  expect((await readTags(world.client)).find(({ slug }) => slug === "late")?.cves).toEqual(["CVE-2026-10002"]);
+  expect((await tagRecords.read(world.client)).find(({ slug }) => slug === "late")?.cves).toEqual(["CVE-2026-10002"]);
 });
 
 test("what the rule of a tag matches can be read, as it is now, and none of a tag without a rule", async () => {

@@ -2,17 +2,11 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { NewKey } from "@noisefloor/cli/access/api-keys.ts";
 import { createFirstWorkspace } from "@noisefloor/cli/access/first-workspace.ts";
 import { runSensorsCreate, runSensorsList, runSensorsOpen } from "@noisefloor/cli/commands/access/sensors.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
-import {
-  hashKey,
-  readApiKeys,
-  readWorkspaces,
-  writeApiKey,
-  writeWorkspace,
-} from "@noisefloor/clickhouse/access/workspaces.ts";
+import { hashSecret, readCredentials, revokeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
+import { workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -83,10 +77,10 @@ test("a key that another process has just made works at once", async () => {
 test("a revoked key stops working, a new one works, both within five seconds", async () => {
   const key = await world.addCaller("community");
   expect((await world.get("/v3/tags", { key })).status).toBe(200);
-  const stored = (await readApiKeys(world.client)).at(-1);
+  const stored = (await readCredentials(world.client, "workspace")).at(-1);
   if (stored === undefined) throw new Error("no key is stored");
   expect(JSON.stringify(stored), "the key itself is stored nowhere").not.toContain(key);
-  await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now());
+  await revokeCredential(world.client, stored, Date.now());
   await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
 });
 
@@ -98,7 +92,7 @@ test("no workspace can be created on, or moved to, the plan of callers without a
     'the plan "unauthenticated" is for callers without a key; a workspace may have community, standard, unlimited';
   await expect(async () => write(true, "unauthenticated")).rejects.toThrow(error);
   await expect(async () => write(false, "unauthenticated")).rejects.toThrow(error);
-  expect((await readWorkspaces(world.client)).map(({ workspaceId }) => workspaceId)).not.toContain(id);
+  expect((await workspaces.read(world.client)).map(({ workspaceId }) => workspaceId)).not.toContain(id);
   await write(true, "standard");
   await expect(async () => write(false, "unauthenticated")).rejects.toThrow(error);
   expect(context.lines.join("\n")).toContain("standard");
@@ -106,17 +100,17 @@ test("no workspace can be created on, or moved to, the plan of callers without a
 
 test("a change of a key or a workspace counts even if the clock of the machine that makes it is behind", async () => {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
-  const stored = (await readApiKeys(world.client)).at(-1);
+  const stored = (await readCredentials(world.client, "workspace")).at(-1);
   if (stored === undefined) throw new Error("no key is stored");
   const { workspaceId } = stored;
   const [global, activity] = [path("workspace_labels=global"), path()];
   for (const entitlements of [[], ["community_dataset"] as const, []]) {
     const workspace = { workspaceId, name: workspaceId, plan: "unlimited", entitlements: [...entitlements] };
-    await writeWorkspace(world.client, workspace, Date.now() - DAY);
+    await workspaces.write(world.client, [workspace], Date.now() - DAY);
     const status = entitlements.length === 0 ? 403 : 200;
     await eventually(async () => expect((await world.get(global, { key })).status).toBe(status), 5_000);
   }
-  await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now() - DAY);
+  await revokeCredential(world.client, stored, Date.now() - DAY);
   await eventually(async () => expect(await world.get(activity, { key })).toEqual(UNAUTHORIZED), 5_000);
 });
 
@@ -124,23 +118,23 @@ test("the first key is delivered before it is stored: a user who could not keep 
   const fresh = await createWorld(() => NOW);
   onTestFinished(() => fresh.close());
   await fresh.client.command({ query: "TRUNCATE TABLE workspaces" });
-  await fresh.client.command({ query: "TRUNCATE TABLE api_keys" });
+  await fresh.client.command({ query: "TRUNCATE TABLE credentials" });
   const lost = createFirstWorkspace(fresh.client, NOW, () => Promise.reject(new Error("disk full")));
   await expect(lost).rejects.toThrow("disk full");
-  expect([await readWorkspaces(fresh.client), await readApiKeys(fresh.client)]).toEqual([[], []]);
+  expect([await workspaces.read(fresh.client), await readCredentials(fresh.client, "workspace")]).toEqual([[], []]);
   const kept: string[] = [];
-  const keep = async ({ key }: NewKey) => void kept.push(key);
+  const keep = async ({ secret }: { readonly secret: string }) => void kept.push(secret);
   for (let start = 0; start < 2; start++) await createFirstWorkspace(fresh.client, NOW, keep);
   expect(kept).toHaveLength(1);
-  expect((await readApiKeys(fresh.client)).map(({ sha256 }) => sha256)).toEqual(kept.map(hashKey));
+  expect((await readCredentials(fresh.client, "workspace")).map(({ sha256 }) => sha256)).toEqual(kept.map(hashSecret));
 });
 
 test("the first sensor key is made only after confirmation, and the intake can be opened again", async () => {
   const command = commandOver(world);
   const create = { dataset: "global", label: "", json: true, yes: false };
   const needsKey = async () => {
-    await world.sensors.refresh();
-    return world.sensors.hasKeys();
+    await world.accessCache.refresh();
+    return world.accessCache.needsSensorKey();
   };
   await expect(runSensorsCreate(create, command)).rejects.toThrow(/every sender needs one, .* pass --yes/);
   await expect(runSensorsCreate(create, { ...command, ask: async () => false })).rejects.toThrow("nothing was changed");

@@ -2,7 +2,7 @@ import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { NO_BLOCKS } from "@noisefloor/clickhouse/tags/known-blocks.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
@@ -154,7 +154,7 @@ test.each(atVolume([1], [1, 2, 3]))(
       await store(60);
       await assertAnswers("after more observations, of old times too");
       tags = tags.map((tag) => intend(tag, random.pick(INTENTIONS)));
-      await writeTags(world.client, tags, Date.now());
+      await tagRecords.write(world.client, tags, Date.now());
       await assertAnswers("after tags have changed their intention");
       const service = shift(SERVICE_NETWORK);
       const actor = shift(ACTOR_NETWORK);

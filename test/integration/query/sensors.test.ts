@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { makeCredential, writeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
@@ -36,8 +36,8 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   for (const { keyId, dataset, workspaceId = "" } of KEYS) {
     if (dataset === undefined) continue;
-    const key = { keyId, label: `label of ${keyId}`, dataset, workspaceId, sha256: "", createdAt: NOW - 9 * DAY };
-    await writeSensorKey(world.client, { ...key, isRevoked: false }, NOW);
+    const about = { id: keyId, label: `label of ${keyId}`, dataset, workspaceId };
+    await writeCredential(world.client, makeCredential("sensor", about, NOW - 9 * DAY).credential, NOW);
   }
   rows = makeRows(seeded(1));
   await writeSensorCounts(world.client, rows);

@@ -1,13 +1,12 @@
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
-import { readSensorKeys } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { credentials, makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
 import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
-import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
-import { writeFeed } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
-import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
@@ -77,10 +76,11 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
       isGuarded: true,
       keepsFallen: false,
     };
-    await writeFeed(client, { ...definition, id, workspaceId, name: "own", isEnabled: true, createdAt }, createdAt);
-    const token = { id: workspaceId, feedId: id, workspaceId, label: "", sha256: "", createdAt };
-    await writeFeedTokens(client, [token], createdAt);
-    const guard = { id, workspaceId, network: "45.0.0.0/8", note: "", createdAt, isDeleted: false };
+    const feed = { ...definition, id, workspaceId, name: "own", isEnabled: true, createdAt };
+    await feedDefinitions.write(client, [feed], createdAt);
+    const { credential } = makeCredential("feed", { workspaceId, subject: id }, createdAt);
+    await writeFeedTokens(client, [credential], createdAt);
+    const guard = { id, workspaceId, network: "45.0.0.0/8", note: "", createdAt };
     await writeGuardNetwork(client, guard, createdAt);
   }
   const tables = [
@@ -91,7 +91,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     "address_facets",
     "sensor_activity",
     "feeds",
-    "feed_tokens",
+    "(SELECT * FROM credentials WHERE kind = 'feed') AS tokens",
     "guard_networks",
   ];
   const before = await Promise.all(tables.map(workspacesIn));
@@ -102,16 +102,14 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
   await expect(runWorkspacesDelete("team-a", options, command)).rejects.toThrow(/Nothing was changed: pass --yes/);
   await expect(runWorkspacesDelete("nobody", options, command)).rejects.toThrow('there is no workspace "nobody"');
   await runWorkspacesDelete("team-a", { ...options, yes: true }, command);
-  expect((await readWorkspaces(client)).map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
+  expect((await workspaces.read(client)).map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
   for (const [index, table] of tables.entries()) {
     expect(await workspacesIn(table), table).toEqual(before[index]?.filter((id) => id !== "team-a"));
   }
   expect((await run(client, deadLetterRights, {})).map(({ publishRight }) => publishRight)).toEqual([
     "personal/team-b",
   ]);
-  const valid = [...(await readSensorKeys(client)), ...(await readApiKeys(client))].filter(
-    ({ isRevoked }) => !isRevoked,
-  );
+  const valid = (await credentials.read(client)).filter(({ isRevoked }) => !isRevoked);
   expect(valid.map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
   expect(valid.map(({ workspaceId }) => workspaceId)).toContain("team-b");
 });

@@ -1,7 +1,7 @@
 import { parseNetworkList } from "@noisefloor/cli/networks/network-list-file.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { networkList } from "../../support/builders/network-list.ts";
@@ -197,7 +197,7 @@ test("changed lists and tags show immediately when the caches have not been refr
   await world.addTags([tag]);
   await world.store([seen("45.0.0.7", ["port-scan"])]);
   await replaceNetworkLists(world.client, "service", [networkList("dns", ["45.0.0.0/24"])], NOW);
-  await writeTags(world.client, [{ ...tag, intention: "malicious" }], Date.now());
+  await tagRecords.write(world.client, [{ ...tag, intention: "malicious" }], Date.now());
   const late = <T extends object>(cache: T): T & { ageSeconds(): number } => ({ ...cache, ageSeconds: () => 5.1 });
   const app = await makeApp([], (made, metrics) =>
     world.register(made, metrics, { networks: late(world.networks), catalogue: late(world.catalogue) }),

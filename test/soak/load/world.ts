@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { addCaller } from "../../support/worlds/callers.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { makeTag } from "../../support/worlds/world.ts";
@@ -28,7 +28,7 @@ export async function loadStore(server: ClickHouseConnection, observations: numb
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
   const tag = makeTag("loud", "malicious");
-  await writeTags(client, [tag], Date.now());
+  await tagRecords.write(client, [tag], Date.now());
   const key = await addCaller(client, "load", "unlimited", ["community_dataset"]);
   for (let from = 0; from < observations; from += ROWS_PER_INSERT) {
     await client.command({

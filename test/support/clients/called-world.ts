@@ -1,5 +1,5 @@
+import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
-import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
@@ -53,10 +53,10 @@ export async function openCalledWorld(now: () => number): Promise<CalledWorld> {
         await app.inject({ method: "PUT", url: `/v3/feeds/${name}`, headers: { key }, payload });
       }
       const feedId = feedIdOf(WORKSPACE, FEED_NAME.example);
-      const token = { id: EXAMPLE_TOKEN.id, feedId, workspaceId: WORKSPACE, label: "", sha256: "", createdAt: now() };
-      await writeFeedTokens(world.client, [token], now());
+      const about = { id: EXAMPLE_TOKEN.id, subject: feedId, workspaceId: WORKSPACE };
+      await writeFeedTokens(world.client, [makeCredential("feed", about, now()).credential], now());
       const { id, network, note } = EXAMPLE_GUARD;
-      const guard = { id, workspaceId: WORKSPACE, network, note, createdAt: now(), isDeleted: false };
+      const guard = { id, workspaceId: WORKSPACE, network, note, createdAt: now() };
       await writeGuardNetwork(world.client, guard, now());
       await world.refresh();
     },

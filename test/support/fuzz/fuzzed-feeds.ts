@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { writeFeed } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
+import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
-import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import fc from "fast-check";
 import type { World } from "../worlds/world.ts";
@@ -29,13 +29,17 @@ export async function makeFeeds(world: World, workspaceId: string, now: number):
   };
   for (const name of [READ, ...DELETED_FEEDS]) {
     const id = feedIdOf(workspaceId, name);
-    await writeFeed(client, { ...definition, id, workspaceId, name, isEnabled: true, createdAt: now }, now);
+    await feedDefinitions.write(
+      client,
+      [{ ...definition, id, workspaceId, name, isEnabled: true, createdAt: now }],
+      now,
+    );
   }
   const feedId = feedIdOf(workspaceId, READ);
-  const tokens = TOKEN_IDS.map((id) => ({ id, feedId, workspaceId, label: "", sha256: randomUUID(), createdAt: now }));
+  const tokens = TOKEN_IDS.map((id) => makeCredential("feed", { id, subject: feedId, workspaceId }, now).credential);
   await writeFeedTokens(client, tokens, now);
   for (const id of GUARD_IDS) {
-    const guard = { id, workspaceId, network: "198.51.100.0/24", note: "", createdAt: now, isDeleted: false };
+    const guard = { id, workspaceId, network: "198.51.100.0/24", note: "", createdAt: now };
     await writeGuardNetwork(client, guard, now);
   }
 }

@@ -1,6 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { credentials, makeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import type { NetworkList } from "@noisefloor/clickhouse/networks/networks.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
@@ -175,14 +173,12 @@ async function makeKeys(world: World, sensorKey: string, now: number) {
     { dataset: "personal", workspaceId: TEAM },
     { dataset: "community", workspaceId: "" },
   ];
-  const bound = scopes.map((scope) => ({ ...scope, key: randomUUID(), keyId: randomUUID() }));
-  for (const { key, ...scope } of bound) {
-    const stored = { ...scope, label: "", sha256: hashKey(key), createdAt: now, isRevoked: false };
-    await writeSensorKey(world.client, stored, now);
-  }
-  await world.sensors.refresh();
+  const bound = scopes.map((scope) => makeCredential("sensor", scope, now));
+  const stored = bound.map(({ credential }) => credential);
+  await credentials.write(world.client, stored, now);
+  await world.accessCache.refresh();
   return {
-    intake: [sensorKey, sensorKey, ...bound.map(({ key }) => key), undefined],
+    intake: [sensorKey, sensorKey, ...bound.map(({ secret }) => secret), undefined],
     query: [
       undefined,
       "",

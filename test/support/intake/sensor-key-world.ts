@@ -1,6 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { readSensorKeys, type SensorKey, writeSensorKey } from "@noisefloor/clickhouse/access/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import {
+  type Credential,
+  hashSecret,
+  makeCredential,
+  readCredentials,
+  revokeCredential,
+  writeCredential,
+} from "@noisefloor/clickhouse/access/credentials.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
@@ -31,7 +36,7 @@ export type SensorKeyWorld = {
   makeKey(scope: Scope, sensorId?: string): Promise<string>;
   /** Stores a key that the intakes see immediately. */
   addKey(scope: Scope, sensorId?: string): Promise<string>;
-  findKey(key: string): Promise<SensorKey>;
+  findKey(key: string): Promise<Credential>;
   revoke(key: string): Promise<void>;
   /** An observation whose address no other one has. */
   observation(members?: object): ReturnType<typeof observation>;
@@ -56,15 +61,14 @@ export async function openSensorKeyWorld(now: () => number): Promise<SensorKeyWo
   const guarded = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, [SHARED_KEY])).register);
   let sent = 0;
 
-  async function makeKey({ dataset, workspaceId }: Scope, sensorId = ""): Promise<string> {
-    const key = randomUUID();
-    const createdAt = Date.now();
-    const stored = { keyId: randomUUID(), label: "", dataset, workspaceId, sensorId, sha256: hashKey(key), createdAt };
-    await writeSensorKey(world.client, { ...stored, isRevoked: false }, createdAt);
-    return key;
+  async function makeKey(scope: Scope, sensorId = ""): Promise<string> {
+    const now = Date.now();
+    const { secret, credential } = makeCredential("sensor", { ...scope, subject: sensorId }, now);
+    await writeCredential(world.client, credential, now);
+    return secret;
   }
-  async function findKey(key: string): Promise<SensorKey> {
-    const stored = (await readSensorKeys(world.client)).find(({ sha256 }) => sha256 === hashKey(key));
+  async function findKey(key: string): Promise<Credential> {
+    const stored = (await readCredentials(world.client, "sensor")).find(({ sha256 }) => sha256 === hashSecret(key));
     if (stored === undefined) throw new Error("the key is not stored");
     return stored;
   }
@@ -76,11 +80,11 @@ export async function openSensorKeyWorld(now: () => number): Promise<SensorKeyWo
     findKey,
     async addKey(scope, sensorId) {
       const key = await makeKey(scope, sensorId);
-      await world.sensors.refresh();
+      await world.accessCache.refresh();
       return key;
     },
     async revoke(key) {
-      await writeSensorKey(world.client, { ...(await findKey(key)), isRevoked: true }, Date.now() + 1);
+      await revokeCredential(world.client, await findKey(key), Date.now() + 1);
     },
     observation(members = {}) {
       sent++;

@@ -1,6 +1,4 @@
 import { type AccessCache, openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { type FeedCache, openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
-import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { cacheBenignNetworks, type NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
@@ -9,10 +7,7 @@ import { cacheBenignNetworks, type NetworksCache } from "@noisefloor/query/addre
 export type Caches = {
   readonly catalogue: TagCatalogue;
   readonly networks: NetworksCache;
-  readonly sensors: SensorKeyCache;
   readonly accessCache: AccessCache;
-  /** It never polls. */
-  readonly feeds: FeedCache;
 };
 
 /** Longer than any test: the caches do not poll. */
@@ -25,14 +20,12 @@ export async function openCaches(
   kept: Partial<Caches> = {},
 ): Promise<Caches> {
   const polling = { intervalMs };
-  const [catalogue, networks, sensors, accessCache, feeds] = await Promise.all([
+  const [catalogue, networks, accessCache] = await Promise.all([
     kept.catalogue ?? openTagCatalogue(client, polling),
     kept.networks ?? cacheBenignNetworks(client, polling),
-    kept.sensors ?? openSensorKeyCache(client, polling),
     kept.accessCache ?? openAccessCache(client, polling),
-    kept.feeds ?? openFeedCache(client, { intervalMs: NEVER_MS }),
   ]);
-  return { catalogue, networks, sensors, accessCache, feeds };
+  return { catalogue, networks, accessCache };
 }
 
 export function stopCaches(caches: Partial<Caches>): void {
@@ -45,25 +38,19 @@ export function stopCaches(caches: Partial<Caches>): void {
  * @returns a function that stops the former and returns the latter.
  */
 export function watchCaches(caches: Caches, key: string): () => Partial<Caches> {
-  const { catalogue, networks, sensors, accessCache, feeds } = caches;
+  const { catalogue, networks, accessCache } = caches;
   // A cache that reads its tables again makes other objects, also of the same content.
   const [tags, ranges, caller] = [catalogue.all(), networks.current(), accessCache.callerOf(key)];
-  const hadKeys = sensors.hasKeys();
-  const definitions = feeds.feeds();
   return () => {
     const unchanged: Partial<Caches> = {
       ...(catalogue.all() === tags ? { catalogue } : {}),
       ...(networks.current() === ranges ? { networks } : {}),
-      ...(sensors.hasKeys() === hadKeys ? { sensors } : {}),
       ...(accessCache.callerOf(key) === caller ? { accessCache } : {}),
-      ...(feeds.feeds() === definitions ? { feeds } : {}),
     };
     stopCaches({
       ...(unchanged.catalogue ? {} : { catalogue }),
       ...(unchanged.networks ? {} : { networks }),
-      ...(unchanged.sensors ? {} : { sensors }),
       ...(unchanged.accessCache ? {} : { accessCache }),
-      ...(unchanged.feeds ? {} : { feeds }),
     });
     return unchanged;
   };

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { makeCredential, writeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
+import { workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 
@@ -10,19 +10,11 @@ export async function addCaller(
   plan: string,
   entitlements: readonly Entitlement[] = [],
 ): Promise<string> {
-  const key = randomUUID();
   const now = Date.now();
-  const stored = {
-    keyId: randomUUID(),
-    workspaceId,
-    label: "",
-    sha256: hashKey(key),
-    createdAt: now,
-    isRevoked: false,
-  };
+  const { secret, credential } = makeCredential("workspace", { workspaceId }, now);
   await Promise.all([
-    writeWorkspace(client, { workspaceId, name: workspaceId, plan, entitlements: [...entitlements] }, now),
-    writeApiKey(client, stored, now),
+    workspaces.write(client, [{ workspaceId, name: workspaceId, plan, entitlements: [...entitlements] }], now),
+    writeCredential(client, credential, now),
   ]);
-  return key;
+  return secret;
 }

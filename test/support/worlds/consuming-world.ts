@@ -36,11 +36,11 @@ export function ingestOf(
   retentionDays = () => RETENTION_DAYS,
   more: Partial<IngestOptions> = {},
 ): Promise<Ingest> {
-  const { client, catalogue, sensors } = world;
+  const { client, catalogue, accessCache } = world;
   return createIngest({
     client,
     catalogue,
-    sensors,
+    accessCache,
     formats: LOG_FORMATS,
     decode: PLAIN,
     retentionDays,

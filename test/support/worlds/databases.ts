@@ -158,7 +158,7 @@ export function urlsOf({ url, otherUrls = [] }: ClickHouseConnection): string {
   return [url, ...otherUrls].map(withoutCompiling).join(",");
 }
 
-const ACCESS_TABLES: readonly string[] = ["workspaces", "api_keys"];
+const ACCESS_TABLES: readonly string[] = ["workspaces", "credentials"];
 
 const stateQuery = defineQuery({
   name: "test-state",
@@ -167,7 +167,7 @@ const stateQuery = defineQuery({
         toString(groupBitXor(cityHash64(name, uuid, metadata_modification_time))), '') AS changed,
       (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations) AS migrations,
       (SELECT toString(groupBitXor(cityHash64(*))) FROM workspaces) AS workspaces,
-      (SELECT toString(groupBitXor(cityHash64(*))) FROM api_keys) AS keys,
+      (SELECT toString(groupBitXor(cityHash64(*))) FROM credentials) AS keys,
       groupArrayIf(name, total_rows > 0 AND name != 'schema_migrations') AS filled
     FROM system.tables WHERE database = currentDatabase()`,
   params: z.object({}),

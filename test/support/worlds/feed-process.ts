@@ -1,4 +1,4 @@
-import { openFeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
@@ -22,9 +22,18 @@ export async function startFeedProcess(
   now: () => number,
   more: Partial<FeedsOptions> = {},
 ): Promise<FeedProcess> {
-  const { client, catalogue, networks, accessCache } = world;
-  const cache = await openFeedCache(client, { intervalMs: NEVER_MS });
-  const options = { client, cache, catalogue, networks, accessCache, plans: DEFAULT_PLANS, ownAddresses: [], now };
+  const { client, catalogue, networks } = world;
+  const cache = await openAccessCache(client, { intervalMs: NEVER_MS });
+  const options = {
+    client,
+    cache,
+    catalogue,
+    networks,
+    accessCache: cache,
+    plans: DEFAULT_PLANS,
+    ownAddresses: [],
+    now,
+  };
   await storeOwnAddresses(client, cache, more.ownAddresses ?? [], now());
   const feeds = openFeeds({
     ...options,
@@ -34,7 +43,9 @@ export async function startFeedProcess(
     ...more,
   });
   const service = { client, cache, feeds };
-  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { feeds: service }));
+  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
+    world.register(made, metrics, { accessCache: cache, feeds: service }),
+  );
   return {
     app,
     async look() {

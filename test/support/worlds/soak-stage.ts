@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
@@ -109,7 +109,7 @@ export async function openStage(servers: SoakServers, options: StageOptions): Pr
   const tags = Array.from({ length: 10 }, (_, index) =>
     makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
   );
-  await writeTags(client, tags, Date.now());
+  await tagRecords.write(client, tags, Date.now());
   const key = await addCaller(client, "soak", "unlimited", ["community_dataset"]);
   const kafka: KafkaSettings = {
     connection: { brokers: servers.broker.address.split(","), clientId: "noisefloor-soak", tls: false },

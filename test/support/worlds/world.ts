@@ -3,12 +3,11 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
-import { writeTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
@@ -43,7 +42,6 @@ export type World = {
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
   readonly networks: NetworksCache;
-  readonly sensors: SensorKeyCache;
   readonly accessCache: AccessCache;
   /** They are refreshed when they are asked for, and not by themselves. */
   readonly feeds: FeedsService;
@@ -94,7 +92,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const database = await takeDatabase(server);
   const { connection, client, key } = database;
   const polling = pollIntervalMs === undefined ? undefined : await openCaches(client, pollIntervalMs);
-  const { catalogue, networks, sensors, accessCache, feeds: cache } = polling ?? database.caches;
+  const { catalogue, networks, accessCache } = polling ?? database.caches;
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
@@ -102,10 +100,10 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const read = reader(client, { maxSeconds: 60 });
   const feeds = {
     client,
-    cache,
+    cache: accessCache,
     feeds: openFeeds({
       client,
-      cache,
+      cache: accessCache,
       read,
       catalogue,
       networks,
@@ -143,7 +141,6 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     client,
     catalogue,
     networks,
-    sensors,
     accessCache,
     feeds,
     app,
@@ -171,7 +168,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       return { accepted: accepted.length, rejected };
     },
     async addTags(tags) {
-      await writeTags(client, tags, Date.now());
+      await tagRecords.write(client, tags, Date.now());
       await catalogue.refresh();
     },
     async replaceNetworks(kind, lists, at = now()) {
@@ -180,13 +177,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       return report;
     },
     async refresh() {
-      await Promise.all([
-        catalogue.refresh(),
-        networks.refresh(),
-        sensors.refresh(),
-        accessCache.refresh(),
-        cache.refresh(),
-      ]);
+      await Promise.all([catalogue.refresh(), networks.refresh(), accessCache.refresh()]);
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);

@@ -1,7 +1,7 @@
-import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { makeCredential, readCredentials, writeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { findWorkspace, generateKey, writeNewKey } from "../../access/api-keys.ts";
-import { type CommandContext, UserError } from "../../framework/command.ts";
+import { findWorkspace, runRevoke, stateOf } from "../../access/credentials.ts";
+import type { CommandContext } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import { type OutputOptions, show, showNewKey } from "../../framework/output.ts";
 import { withStore } from "../../store/store.ts";
@@ -26,7 +26,9 @@ export const define: DefineCommand = (keys, createContext) => {
     .description("revoke a key")
     .argument("<id>")
     .option("--json", "as JSON", false)
-    .action(async (id: string, options: OutputOptions) => runKeysRevoke(id, options, await createContext()));
+    .action(async (id: string, options: OutputOptions) =>
+      runRevoke("workspace", id, options, await createContext(), { name: "key", list: "keys list" }),
+    );
 };
 
 /** `noisefloor keys create`. */
@@ -37,34 +39,23 @@ export function runKeysCreate(
 ): Promise<void> {
   return withStore(context, async (client) => {
     await findWorkspace(client, workspaceId);
-    const key = generateKey("nf");
-    await writeNewKey(client, key, { workspaceId, label }, Date.now());
-    showNewKey({ id: key.keyId, workspace: workspaceId, key: key.key }, { json }, context);
+    const now = Date.now();
+    const { secret, credential } = makeCredential("workspace", { workspaceId, label }, now);
+    await writeCredential(client, credential, now);
+    showNewKey({ id: credential.id, workspace: workspaceId, key: secret }, { json }, context);
   });
 }
 
 /** `noisefloor keys list`. */
 function runKeysList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
-    const keys = await readApiKeys(client);
-    const rows = keys.map(({ keyId, workspaceId, label, createdAt, isRevoked }) => ({
-      id: keyId,
-      workspace: workspaceId,
-      created: formatTimestamp(createdAt),
-      state: isRevoked ? "revoked" : "valid",
-      label,
+    const rows = (await readCredentials(client, "workspace")).map((key) => ({
+      id: key.id,
+      workspace: key.workspaceId,
+      created: formatTimestamp(key.createdAt),
+      state: stateOf(key),
+      label: key.label,
     }));
     show(rows, options, context);
-  });
-}
-
-/** `noisefloor keys revoke`: revoking a revoked key changes nothing. */
-function runKeysRevoke(keyId: string, { json }: OutputOptions, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => {
-    const key = (await readApiKeys(client)).find((candidate) => candidate.keyId === keyId);
-    if (key === undefined) throw new UserError(`there is no key with the id "${keyId}": see "noisefloor keys list"`);
-    await writeApiKey(client, { ...key, isRevoked: true }, Date.now());
-    if (json) context.print(JSON.stringify({ id: keyId, state: "revoked" }));
-    else context.print(`The key ${keyId} is revoked; running services reject it within five seconds.`);
   });
 }

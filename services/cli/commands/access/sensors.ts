@@ -1,14 +1,13 @@
 import {
-  readSenders,
-  readSensorKeys,
+  credentials,
+  makeCredential,
+  needsSensorKey,
+  writeCredential,
   writeIntakeOpen,
-  writeSensorKey,
-} from "@noisefloor/clickhouse/access/sensor-keys.ts";
-import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+} from "@noisefloor/clickhouse/access/credentials.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
-import { findWorkspace, generateKey } from "../../access/api-keys.ts";
+import { findWorkspace, runRevoke } from "../../access/credentials.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
@@ -45,7 +44,9 @@ export const define: DefineCommand = (sensors, createContext) => {
     .description("revoke a key")
     .argument("<id>")
     .option("--json", "as JSON", false)
-    .action(async (id: string, options: OutputOptions) => runSensorsRevoke(id, options, await createContext()));
+    .action(async (id: string, options: OutputOptions) =>
+      runRevoke("sensor", id, options, await createContext(), { name: "sensor key", list: "sensors list" }),
+    );
 };
 
 export type SensorKeyOptions = {
@@ -69,14 +70,17 @@ export async function runSensorsCreate(
   }
   await withStore(context, async (client) => {
     if (scope.dataset === "personal") await findWorkspace(client, scope.workspaceId);
-    const { keys, needKey } = await readSenders(client);
+    const isOpen = !needsSensorKey(await credentials.read(client));
     // With SENSOR_KEYS every sender needs a key already.
-    const closesIntake = !needKey && context.settings.http.sensorKeys.length === 0;
+    const closesIntake = isOpen && context.settings.http.sensorKeys.length === 0;
     if (closesIntake) await confirm(CLOSES_INTAKE, options, context);
-    const key = await writeNewSensorKey(client, scope, sensorId, options.label);
-    if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, Date.now());
+    const now = Date.now();
+    const about = { ...scope, subject: sensorId, label: options.label };
+    const { secret, credential } = makeCredential("sensor", about, now);
+    await writeCredential(client, credential, now);
+    if (isOpen) await writeIntakeOpen(client, false, now);
     const { dataset, workspaceId: workspace } = scope;
-    showNewKey({ id: key.keyId, dataset, workspace, sensor: sensorId, key: key.key }, options, context);
+    showNewKey({ id: credential.id, dataset, workspace, sensor: sensorId, key: secret }, options, context);
     if (closesIntake && !options.json)
       context.print(
         "From now on every sender needs a key. To accept observations without a key again: noisefloor sensors open",
@@ -87,21 +91,13 @@ export async function runSensorsCreate(
 const CLOSES_INTAKE =
   "The intake accepts observations without a key; once this key exists every sender needs one, also for the global dataset";
 
-async function writeNewSensorKey(client: ClickHouseClient, scope: Scope, sensorId: string, label: string) {
-  const key = generateKey("nfs");
-  const now = Date.now();
-  const stored = { keyId: key.keyId, label, ...scope, sensorId, sha256: hashKey(key.key) };
-  await writeSensorKey(client, { ...stored, createdAt: now, isRevoked: false }, now);
-  return key;
-}
-
 /** `noisefloor sensors open`. */
 export function runSensorsOpen(
   options: { readonly yes: boolean; readonly json?: boolean },
   context: CommandContext,
 ): Promise<void> {
   return withStore(context, async (client) => {
-    const { needKey } = await readSenders(client);
+    const needKey = needsSensorKey(await credentials.read(client));
     if (needKey) {
       await confirm(
         "Every client that reaches the intake could write to the global and community datasets without a key",
@@ -136,17 +132,4 @@ function readScope({ dataset: name, workspace }: SensorKeyOptions): Scope {
 /** `noisefloor sensors list`. */
 export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStoreToRead(context, (client) => listSensors(client, options, context));
-}
-
-/** `noisefloor sensors revoke`: revoking a revoked key changes nothing. */
-function runSensorsRevoke(keyId: string, { json }: OutputOptions, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => {
-    const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
-    if (key === undefined) {
-      throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
-    }
-    await writeSensorKey(client, { ...key, isRevoked: true }, Date.now());
-    if (json) context.print(JSON.stringify({ id: keyId, state: "revoked" }));
-    else context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
-  });
 }

@@ -1,22 +1,22 @@
-import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/access/workspaces.ts";
+import { type Workspace, workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { isWorkspaceId, MAX_WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "@noisefloor/domain/access/workspace-id.ts";
-import { findWorkspace } from "../../access/api-keys.ts";
+import { findWorkspace } from "../../access/credentials.ts";
 import { type DeleteOptions, runWorkspacesDelete } from "../../access/delete-workspace.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import { type OutputOptions, show } from "../../framework/output.ts";
 import { withStore, withStoreToRead } from "../../store/store.ts";
 
-export const define: DefineCommand = (workspaces, createContext) => {
-  workspaces
+export const define: DefineCommand = (command, createContext) => {
+  command
     .command("list")
     .description("list them")
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) => runWorkspacesList(options, await createContext()));
   for (const isNew of [true, false]) {
-    workspaces
+    command
       .command(isNew ? "create" : "set")
       .description(isNew ? "create one (on the plan community unless --plan says otherwise)" : "change one")
       .argument("<id>", WORKSPACE_ID_CHARACTERS)
@@ -28,7 +28,7 @@ export const define: DefineCommand = (workspaces, createContext) => {
         runWorkspacesWrite(id, { ...options, isNew }, await createContext()),
       );
   }
-  workspaces
+  command
     .command("delete")
     .description("revoke its keys, and delete it with its personal data")
     .argument("<id>")
@@ -40,9 +40,9 @@ export const define: DefineCommand = (workspaces, createContext) => {
 /** `noisefloor workspaces list`. */
 function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStoreToRead(context, async (client) => {
-    const workspaces = await readWorkspaces(client);
-    if (options.json) context.print(JSON.stringify(workspaces.map(toJson)));
-    else show(workspaces.map(toRow), options, context);
+    const all = await workspaces.read(client);
+    if (options.json) context.print(JSON.stringify(all.map(toJson)));
+    else show(all.map(toRow), options, context);
   });
 }
 
@@ -81,7 +81,7 @@ export function runWorkspacesWrite(
   if (options.plan !== undefined) assertPlan(options.plan, context.settings.plans);
   const entitlements = options.entitlements === undefined ? undefined : readEntitlements(options.entitlements);
   return withStore(context, async (client) => {
-    const exists = (await readWorkspaces(client)).some(({ workspaceId }) => workspaceId === id);
+    const exists = (await workspaces.read(client)).some(({ workspaceId }) => workspaceId === id);
     if (options.isNew && exists) throw new UserError(`there is a workspace "${id}" already`);
     const current: Workspace = options.isNew
       ? { workspaceId: id, name: id, plan: "community", entitlements: [] }
@@ -92,7 +92,7 @@ export function runWorkspacesWrite(
       plan: options.plan ?? current.plan,
       entitlements: entitlements ?? current.entitlements,
     };
-    await writeWorkspace(client, workspace, Date.now());
+    await workspaces.write(client, [workspace], Date.now());
     if (options.json) context.print(JSON.stringify(toJson(workspace)));
     else show([toRow(workspace)], { json: false }, context);
   });

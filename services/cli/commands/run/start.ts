@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { readSenders } from "@noisefloor/clickhouse/access/sensor-keys.ts";
+import { credentials, needsSensorKey } from "@noisefloor/clickhouse/access/credentials.ts";
 import { writePrivately } from "@noisefloor/clickhouse/embedded/private-file.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createFirstWorkspace } from "../../access/first-workspace.ts";
@@ -57,9 +57,9 @@ async function createFirstKey(
   { settings, isTerminal }: CommandContext,
 ): Promise<FirstKey | undefined> {
   let first: FirstKey | undefined;
-  await createFirstWorkspace(client, Date.now(), async ({ keyId, key }) => {
+  await createFirstWorkspace(client, Date.now(), async ({ id, secret: key }) => {
     const folder = resolve(settings.clickhouse.dataDir);
-    const file = isTerminal ? undefined : join(folder, `first-key-${keyId}`);
+    const file = isTerminal ? undefined : join(folder, `first-key-${id}`);
     if (file !== undefined) {
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -85,9 +85,9 @@ async function printWelcome(
   print();
   for (const line of formatSetup(service, store, settings)) print(line);
   print();
-  const needsSensorKey = settings.http.sensorKeys.length > 0 || (await readSenders(store.client)).needKey;
+  const needsKey = settings.http.sensorKeys.length > 0 || needsSensorKey(await credentials.read(store.client));
   print("Try:");
-  for (const line of formatExamples(service, first, needsSensorKey)) print(`  ${line}`);
+  for (const line of formatExamples(service, first, needsKey)) print(`  ${line}`);
   print();
   const belongs = "It belongs to the workspace default, which may see everything.";
   if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${belongs}`);
@@ -116,10 +116,10 @@ function formatSetup(
   ];
 }
 
-function formatExamples({ url }: RunningService, first: FirstKey | undefined, needsSensorKey: boolean): string[] {
+function formatExamples({ url }: RunningService, first: FirstKey | undefined, needsKey: boolean): string[] {
   const key = first?.file === undefined ? first?.key : `$(cat '${first.file.replaceAll("'", "'\\''")}')`;
   const withKey = key === undefined ? "" : `-H "key: ${key}" `;
-  const withSensorKey = needsSensorKey ? '-H "key: $SENSOR_KEY" ' : "";
+  const withSensorKey = needsKey ? '-H "key: $SENSOR_KEY" ' : "";
   return [
     `curl ${withKey}"${url}/v3/tags?name=ssh"`,
     `curl ${withSensorKey}-X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,

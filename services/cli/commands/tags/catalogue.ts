@@ -1,4 +1,4 @@
-import { deleteTags, readTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
@@ -62,7 +62,7 @@ export function runTagsList(options: OutputOptions, context: CommandContext): Pr
     const { starter, own } = await readTagsOfFiles(context.settings, Date.now());
     const starterIds = new Set(starter.map(({ id }) => id));
     const ownIds = new Set(own.map(({ id }) => id));
-    const rows = (await readTags(client)).map(({ slug, id, name, intention, category }) => ({
+    const rows = (await tagRecords.read(client)).map(({ slug, id, name, intention, category }) => ({
       slug,
       id,
       intention,
@@ -81,7 +81,7 @@ export function runTagsRemove(
   context: CommandContext,
 ): Promise<void> {
   return withStore(context, async (client) => {
-    const tags = await readTags(client);
+    const tags = await tagRecords.read(client);
     const found = references.map((reference) => {
       const tag = tags.find(({ slug, id }) => slug === reference || id === reference.toLowerCase());
       if (tag === undefined)
@@ -95,7 +95,7 @@ export function runTagsRemove(
     if (carried.length > 0) {
       await confirm(`Observations carry ${carried.join(", ")}: answers about them would lose it`, options, context);
     }
-    await deleteTags(client, ids);
+    await tagRecords.delete(client, found, Date.now());
     const removed = [...new Set(found)].map(({ slug }) => slug);
     context.print(options.json ? JSON.stringify({ removed }) : `removed   ${removed.length}`);
   });

@@ -1,5 +1,5 @@
 import { readTagProvenance, type TagProvenance } from "@noisefloor/clickhouse/tags/tag-provenance.ts";
-import { readTags } from "@noisefloor/clickhouse/tags/tags.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
@@ -15,7 +15,7 @@ export async function runTagsExplainAddress(
   if (!isIpv4(ip)) throw new UserError(`--address takes an IPv4 address like 8.8.8.8, not "${printable(ip)}"`);
   const store = await openPreparedStore(context.settings);
   await closingAfter(store, async (client) => {
-    const slugs = new Map((await readTags(client)).map(({ id, slug }) => [id, slug]));
+    const slugs = new Map((await tagRecords.read(client)).map(({ id, slug }) => [id, slug]));
     const found = await readTagProvenance(client, ip, retentionStart(Date.now(), store.retentionDays));
     const rows = found.map((one) => {
       const { dataset, workspace, observations, sensors } = one;

@@ -1,9 +1,9 @@
 import { createHash, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
-import { keyOf } from "@noisefloor/http/requests/key.ts";
+import { credentialOf } from "@noisefloor/http/requests/key.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 
@@ -11,9 +11,7 @@ export type SensorKeys = {
   /** Keys of the settings: each may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one dataset or workspace. */
-  readonly sensors: SensorKeyCache;
-  /** Whether a key is a workspace's, when this process knows them. */
-  readonly isWorkspaceKey?: ((key: string) => boolean) | undefined;
+  readonly accessCache: Pick<AccessCache, "find" | "callerOf" | "needsSensorKey" | "lookAgain">;
 };
 
 const derive = promisify<string, string, number, Buffer>(scrypt);
@@ -23,20 +21,13 @@ const WORKSPACE_KEY =
 
 const NO_SENSOR_KEY = 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"';
 
-/** As {@link keyOf}; sensors may also send it as the password of Basic authentication or behind `Splunk`. */
-export function sensorKeyOf({ headers }: FastifyRequest): string {
-  const key = keyOf(headers);
-  if (key !== "") return key;
-  const [, scheme = "", credentials = ""] = /^(Basic|Splunk) +(\S+) *$/i.exec(headers.authorization ?? "") ?? [];
-  if (scheme.toLowerCase() !== "basic") return credentials;
-  return Buffer.from(credentials, "base64")
-    .toString("utf8")
-    .replace(/^[^:]*:/, "");
-}
+/** The key of a sensor's request; empty without one. */
+export const sensorKeyOf = (request: FastifyRequest): string =>
+  credentialOf(request, ["key", "bearer", "basic", "splunk"]);
 
 /** Whether observations are taken without a key. */
-export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
-  return sensorKeys.length === 0 && !sensors.hasKeys();
+export function isIntakeOpen({ sensorKeys, accessCache }: SensorKeys): boolean {
+  return sensorKeys.length === 0 && !accessCache.needsSensorKey();
 }
 
 /**
@@ -45,21 +36,29 @@ export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
  * @returns a function that rejects with HttpError 401.
  */
 export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Promise<Sender> {
+  const { accessCache } = keys;
   const shared = keys.sensorKeys.map((key) => ({ digest: sha256(key), sender: openSenderOfSettings(key) }));
   return async (request) => {
     const key = sensorKeyOf(request);
     if (key === "" && isIntakeOpen(keys)) return { right: "shared-datasets" };
-    const sender = keys.sensors.senderOf(key);
+    const sender = storedSender(key, accessCache);
     if (sender !== undefined) return sender;
     const digest = sha256(key);
     // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
-    const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
-    if (known !== undefined) return known.sender();
-    if (key !== "") await keys.sensors.lookAgain();
-    const added = keys.sensors.senderOf(key);
-    if (added === undefined) throw new HttpError(401, keys.isWorkspaceKey?.(key) ? WORKSPACE_KEY : NO_SENSOR_KEY);
+    const [ofSettings] = shared.filter((candidate) => timingSafeEqual(candidate.digest, digest));
+    if (ofSettings !== undefined) return ofSettings.sender();
+    if (key !== "") await accessCache.lookAgain();
+    const added = storedSender(key, accessCache);
+    if (added === undefined) throw new HttpError(401, accessCache.callerOf(key) ? WORKSPACE_KEY : NO_SENSOR_KEY);
     return added;
   };
+}
+
+function storedSender(key: string, { find }: SensorKeys["accessCache"]): Sender | undefined {
+  const credential = find("sensor", key);
+  if (credential === undefined) return undefined;
+  const { id, dataset, workspaceId, subject } = credential;
+  return { right: { dataset, workspaceId }, keyId: id, sensorId: subject || undefined };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import type { Credential } from "@noisefloor/clickhouse/access/credentials.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -16,7 +16,7 @@ import { FILTERS, LIMIT, listDecisions, OFFSET, postUsageMetrics, STARTUP, strea
 import { openStreamPositions } from "./positions.ts";
 
 /** A feed as the bouncer with a token sees it. */
-type BouncerFeed = { readonly token: FeedToken; readonly feed: Feed };
+type BouncerFeed = { readonly token: Credential; readonly feed: Feed };
 
 export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { feeds, client, now } = deps;
@@ -26,9 +26,8 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
   app.addHook("onClose", () => positions.drain());
 
   const feedOfBouncer = (request: FastifyRequest, use?: TokenUse): BouncerFeed => {
-    const sent = request.headers["x-api-key"];
-    const token = typeof sent === "string" ? readToken(request, sent, deps, use) : undefined;
-    const feed = token && feedOfToken(token, feeds, deps.catalogue);
+    const token = readToken(request, ["apiKey"], deps, use);
+    const feed = token && feedOfToken({ ...token, feedId: token.subject }, feeds, deps.catalogue);
     if (token === undefined || feed === undefined) throw new HttpError(403, "access forbidden");
     return { token, feed };
   };

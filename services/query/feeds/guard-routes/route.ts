@@ -1,5 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { type GuardNetwork, writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
+import {
+  deleteGuardNetwork,
+  type GuardNetwork,
+  writeGuardNetwork,
+} from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { ipv4ToNumber, isIpv4, numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
@@ -138,7 +142,6 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
         network: `${numberToIpv4(parsed.first)}/${parsed.length}`,
         note: body.data.note ?? "",
         createdAt: now(),
-        isDeleted: false,
       };
       await writeGuardNetwork(client, guard, now());
       await cache.refresh();
@@ -152,7 +155,7 @@ export function registerGuard(app: FastifyInstance, deps: FeedRouteDeps): void {
     await cache.refresh();
     const guard = cache.guardOf(workspaceId).networks.find(({ id }) => id === request.params.id);
     if (guard === undefined) throw new HttpError(404, NOT_FOUND);
-    await writeGuardNetwork(client, { ...guard, isDeleted: true }, now());
+    await deleteGuardNetwork(client, guard, now());
     await cache.refresh();
     return NO_CONTENT;
   });

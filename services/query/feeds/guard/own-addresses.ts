@@ -17,7 +17,7 @@ export async function storeOwnAddresses(
 ): Promise<void> {
   const note = ownAddresses.toSorted().join(",");
   if (note === (cache.guardOf(NO_WORKSPACE).networks[0]?.note ?? "")) return;
-  const row = { id: ROW_ID, workspaceId: NO_WORKSPACE, network: "", note, createdAt: now, isDeleted: false };
+  const row = { id: ROW_ID, workspaceId: NO_WORKSPACE, network: "", note, createdAt: now };
   // Newer than every list that was made before, by whichever clock.
   const changes = cache.feeds().flatMap((feed) => [feed.updatedAt, cache.guardOf(feed.workspaceId).changedAt]);
   await writeGuardNetwork(client, row, Math.max(now, ...changes.map((at) => at + 1)));

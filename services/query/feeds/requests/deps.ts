@@ -1,3 +1,4 @@
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
@@ -10,9 +11,10 @@ import type { ReaderDeps } from "./readers.ts";
 
 /** What the routes of feeds need. */
 export type FeedRouteDeps = LookupDeps &
-  Omit<ReaderDeps, "cache"> & {
+  ReaderDeps & {
     readonly catalogue: TagCatalogue;
     readonly feeds: Feeds;
+    readonly accessCache: Pick<AccessCache, "tokensOf">;
     readonly cache: FeedCache;
     /** Of a user who may write the tables of feeds. */
     readonly client: ClickHouseClient;

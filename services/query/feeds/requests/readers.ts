@@ -1,7 +1,6 @@
+import type { Credential } from "@noisefloor/clickhouse/access/credentials.ts";
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
-import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
-import { keyOf } from "@noisefloor/http/requests/key.ts";
+import { type CredentialPlace, credentialOf } from "@noisefloor/http/requests/key.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 import type { Authenticate } from "../../auth.ts";
@@ -16,9 +15,10 @@ export type FeedReader = {
 };
 
 export type ReaderDeps = {
-  readonly cache: Pick<FeedCache, "token" | "isOfDeletedFeed">;
-  readonly accessCache: Pick<AccessCache, "callerOf" | "callerOfWorkspace">;
+  readonly accessCache: Pick<AccessCache, "callerOf" | "callerOfWorkspace" | "find" | "isOfDeletedFeed">;
   readonly tokenLimit: TokenLimit;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
 };
 
 /** Whether a token reads a whole feed, or looks up one address. */
@@ -27,38 +27,40 @@ export type TokenUse = "list" | "lookup";
 /** @throws HttpError 429 when a token is used too often. */
 export type TokenLimit = (tokenId: string, use: TokenUse) => void;
 
+const IN_HEADERS: readonly CredentialPlace[] = ["key", "bearer", "basic"];
+
 /**
  * The reader of a request, by key or token in the header `key`, as Bearer, as password of HTTP Basic with any user, or
  * for tokens alone as `?token=`.
  * @throws HttpError 400 for a repeated parameter, 401 without a valid one, 410 for a deleted feed's, 429 for a token that is used too often.
  */
 export function readerOf(request: FastifyRequest, deps: ReaderDeps): FeedReader {
-  const parameter = tokenParameter(request);
-  const sent = keyOf(request.headers) || passwordOf(request.headers.authorization);
-  const caller = sent === "" ? undefined : deps.accessCache.callerOf(sent);
+  rejectRepeatedToken(request);
+  const caller = deps.accessCache.callerOf(credentialOf(request, IN_HEADERS));
   if (caller?.workspaceId !== undefined) {
     request.workspaceId = caller.workspaceId;
     return { workspaceId: caller.workspaceId, feedId: undefined };
   }
-  const token = readToken(request, sent === "" ? parameter : sent, deps);
+  const token = readToken(request, [...IN_HEADERS, "parameter"], deps);
   if (token === undefined) throw new HttpError(401, "Unauthorized");
-  return { workspaceId: token.workspaceId, feedId: token.feedId };
+  return { workspaceId: token.workspaceId, feedId: token.subject };
 }
 
 export const DELETED = "This feed was deleted";
 
 /**
- * The token with a text, which the request then counts for.
+ * The token of a request in one of these places, which it then counts for.
  * @throws HttpError 410 for one of a deleted feed, 429 when it is used too often.
  */
 export function readToken(
   request: FastifyRequest,
-  text: string,
-  { cache, accessCache, tokenLimit }: ReaderDeps,
+  places: readonly CredentialPlace[],
+  { accessCache, tokenLimit, now }: ReaderDeps,
   use: TokenUse = "list",
-): FeedToken | undefined {
-  const token = text === "" ? undefined : cache.token(text);
-  if (token === undefined && text !== "" && cache.isOfDeletedFeed(text)) throw new HttpError(410, DELETED);
+): Credential | undefined {
+  const text = credentialOf(request, places);
+  const token = accessCache.find("feed", text);
+  if (token === undefined && accessCache.isOfDeletedFeed(text, now())) throw new HttpError(410, DELETED);
   // A token is worth nothing without the workspace that made it.
   if (token === undefined || accessCache.callerOfWorkspace(token.workspaceId) === undefined) return undefined;
   tokenLimit(token.id, use);
@@ -81,17 +83,9 @@ export function managerOf(request: FastifyRequest, authenticate: Authenticate) {
   return { ...caller, workspaceId };
 }
 
-/** The password of HTTP Basic; empty without one. */
-export function passwordOf(authorization = ""): string {
-  const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization)?.[1] ?? "";
-  const decoded = Buffer.from(encoded, "base64").toString();
-  return decoded.slice(decoded.indexOf(":") + 1);
-}
-
-function tokenParameter({ query }: FastifyRequest): string {
-  if (typeof query !== "object" || query === null || !("token" in query)) return "";
-  if (typeof query.token !== "string") throw new HttpError(400, "Invalid parameter: token was given more than once");
-  return query.token;
+function rejectRepeatedToken({ query }: FastifyRequest): void {
+  if (typeof query !== "object" || query === null || !("token" in query) || typeof query.token === "string") return;
+  throw new HttpError(400, "Invalid parameter: token was given more than once");
 }
 
 /** More than any bouncer, firewall or threat platform asks for. Some bouncers look each visitor of a site up. */

@@ -1,5 +1,4 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { FeedToken } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { readyMadeNames } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import type { Feed } from "../lists/search-feed.ts";
@@ -7,7 +6,7 @@ import type { Feeds } from "../service/feeds.ts";
 
 /** The feed that a token reads, ready-made ones included; undefined when it was deleted. */
 export function feedOfToken(
-  { workspaceId, feedId }: Pick<FeedToken, "workspaceId" | "feedId">,
+  { workspaceId, feedId }: { readonly workspaceId: string; readonly feedId: string },
   feeds: Pick<Feeds, "find" | "findById">,
   catalogue: Pick<TagCatalogue, "all">,
 ): Feed | undefined {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { writeFeed } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
+import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { readRefreshHeads } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import {
   DEFAULT_FEED_ADDRESSES,
@@ -210,7 +210,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         createdAt: known?.createdAt ?? now(),
       };
       // Newer than the guard's last change, by whichever clock: else a list of the former definition might count.
-      await writeFeed(client, definition, Math.max(now(), cache.guardOf(workspaceId).changedAt + 1));
+      await feedDefinitions.write(client, [definition], Math.max(now(), cache.guardOf(workspaceId).changedAt + 1));
       await cache.refresh();
       const feed = feeds.find(workspaceId, name);
       if (feed === undefined) throw new HttpError(409, "The feed was deleted meanwhile");
@@ -235,9 +235,12 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
     const feed = feeds.find(workspaceId, request.params.name);
     if (feed === undefined) throw new HttpError(404, "Feed not found");
     if (feed.isReadyMade) throw new HttpError(409, READY_MADE);
-    const revokeTokens = () => writeFeedTokens(client, cache.tokensOf(feed.id), now(), { isRevoked: true });
+    const revokeTokens = () => {
+      const revoked = deps.accessCache.tokensOf(feed.id).map((token) => ({ ...token, isRevoked: true }));
+      return writeFeedTokens(client, revoked, now());
+    };
     await revokeTokens();
-    await writeFeed(client, feed, now(), { isDeleted: true });
+    await feedDefinitions.delete(client, [feed], now());
     await cache.refresh();
     // And those that were made meanwhile: they must not read a later feed of this name.
     await revokeTokens();

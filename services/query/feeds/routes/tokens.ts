@@ -1,6 +1,5 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { hashKey } from "@noisefloor/clickhouse/access/workspaces.ts";
-import { writeFeedTokens } from "@noisefloor/clickhouse/feeds/tokens.ts";
+import { randomUUID } from "node:crypto";
+import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { defineOperation, errorResponse, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
@@ -107,7 +106,7 @@ export const deleteFeedToken = defineOperation({
 export const TOKEN_OPERATIONS = [createFeedToken, listFeedTokens, deleteFeedToken] as const;
 
 export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): void {
-  const { feeds, cache, client, now, publicUrl } = deps;
+  const { feeds, cache, accessCache, client, now, publicUrl } = deps;
   type NamedRequest = Parameters<typeof managerOf>[0] & { readonly params: { readonly name: string } };
   /** Also as another process has changed it a moment ago. */
   const managedFeed = async (request: NamedRequest) => {
@@ -124,22 +123,16 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
       const feed = await managedFeed(request);
       const body = labelSchema.safeParse(request.body);
       if (!body.success) throw new HttpError(400, BAD_BODY);
-      if (cache.tokensOf(feed.id).length >= MAX_TOKENS) throw new HttpError(409, TOO_MANY);
-      const token = `nff_${randomBytes(32).toString("base64url")}`;
-      const { workspaceId } = feed;
-      const made = {
-        id: randomUUID(),
-        feedId: feed.id,
-        workspaceId,
-        label: body.data.label,
-        createdAt: now(),
-      };
-      await writeFeedTokens(client, [{ ...made, sha256: hashKey(token) }], now());
+      if (accessCache.tokensOf(feed.id).length >= MAX_TOKENS) throw new HttpError(409, TOO_MANY);
+      const { label } = body.data;
+      const about = { id: randomUUID(), workspaceId: feed.workspaceId, subject: feed.id, label };
+      const { secret: token, credential } = makeCredential("feed", about, now());
+      await writeFeedTokens(client, [credential], now());
       await cache.refresh();
       return {
-        id: made.id,
-        label: made.label,
-        created_at: formatTimestamp(made.createdAt),
+        id: credential.id,
+        label,
+        created_at: formatTimestamp(credential.createdAt),
         token,
         url: `${publicUrl}/v3/feeds/${feed.name}.txt?token=${token}`,
       };
@@ -148,7 +141,7 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
   );
 
   app.implement(listFeedTokens, async (request) => {
-    const tokens = cache.tokensOf((await managedFeed(request)).id);
+    const tokens = accessCache.tokensOf((await managedFeed(request)).id);
     const uses = await feeds.tokenUses.read();
     return {
       tokens: tokens.map(({ id, label, createdAt }) => ({
@@ -162,9 +155,9 @@ export function registerFeedTokens(app: FastifyInstance, deps: FeedRouteDeps): v
 
   app.implement(deleteFeedToken, async (request) => {
     const feed = await managedFeed(request);
-    const token = cache.tokensOf(feed.id).find(({ id }) => id === request.params.id);
+    const token = accessCache.tokensOf(feed.id).find(({ id }) => id === request.params.id);
     if (token === undefined) throw new HttpError(404, TOKEN_NOT_FOUND);
-    await writeFeedTokens(client, [token], now(), { isRevoked: true });
+    await writeFeedTokens(client, [{ ...token, isRevoked: true }], now());
     await cache.refresh();
     return NO_CONTENT;
   });

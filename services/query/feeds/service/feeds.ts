@@ -24,7 +24,7 @@ export type FeedsOptions = LookupDeps & {
   readonly cache: FeedCache;
   readonly catalogue: TagCatalogue;
   readonly networks: LookupDeps["networks"] & { current(): BenignNetworks };
-  readonly accessCache: Pick<AccessCache, "callerOfWorkspace">;
+  readonly accessCache: Pick<AccessCache, "callerOfWorkspace" | "tokensOf">;
   readonly plans: Plans;
   readonly ownAddresses: readonly string[];
   /** The server ends a refresh that takes longer. */
@@ -272,7 +272,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
     health: () =>
       cache.feeds().flatMap((feed) => {
         const health = feed.isEnabled ? healths.get(feed.id) : undefined;
-        return health === undefined ? [] : [{ feed, ...health, ...tokenUses.summarize(cache.tokensOf(feed.id)) }];
+        return health === undefined ? [] : [{ feed, ...health, ...tokenUses.summarize(accessCache.tokensOf(feed.id)) }];
       }),
     mostAttackersHeldBack() {
       for (const id of attackers.keys()) if (!cache.feedById(id) && !read.has(id)) attackers.delete(id);
