@@ -38,6 +38,9 @@ export function printable(text: string): string {
   );
 }
 
+/** A text as one word of a shell, in single quotes. */
+export const shellQuote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
 /** Prints a new key, for the only time. As JSON, with the members that say what it is for. */
 export function showNewKey(
   created: { readonly id: string; readonly key: string; readonly [member: string]: string },

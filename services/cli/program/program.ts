@@ -136,11 +136,6 @@ const COMMANDS: readonly Entry[] = [
     description: "print the JSON Schema of an observation",
     load: () => import("../commands/schema.ts"),
   },
-  {
-    name: "completion",
-    description: "print the completion of commands and options for bash, zsh or fish",
-    load: async () => ({ define: (await import("../commands/completion.ts")).defineCompletion(loadProgram) }),
-  },
 ];
 
 /**
@@ -166,12 +161,6 @@ export async function createProgram(
   }
   pointToHelp(program, program.name());
   return program;
-}
-
-/** The program with every command, none of which runs. */
-function loadProgram(): Promise<Command> {
-  const createContext = () => Promise.reject(new Error("no command runs"));
-  return createProgram(createContext, () => true);
 }
 
 /** After a usage error comes one line, as the whole help would push the error off the screen. */

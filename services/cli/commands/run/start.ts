@@ -6,6 +6,7 @@ import type { Settings } from "@noisefloor/config/settings.ts";
 import { createFirstWorkspace } from "../../access/first-workspace.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
+import { shellQuote } from "../../framework/output.ts";
 import { positiveInteger } from "../../framework/positive-integer.ts";
 import { runServices } from "../../process/run-services.ts";
 import type { RunningService } from "../../process/serve.ts";
@@ -117,7 +118,7 @@ function formatSetup(
 }
 
 function formatExamples({ url }: RunningService, first: FirstKey | undefined, needsKey: boolean): string[] {
-  const key = first?.file === undefined ? first?.key : `$(cat '${first.file.replaceAll("'", "'\\''")}')`;
+  const key = first?.file === undefined ? first?.key : `$(cat ${shellQuote(first.file)})`;
   const withKey = key === undefined ? "" : `-H "key: ${key}" `;
   const withSensorKey = needsKey ? '-H "key: $SENSOR_KEY" ' : "";
   return [

@@ -1,6 +1,5 @@
 import { looksLikeSensor } from "@noisefloor/domain/sensors/own-address.ts";
-import { quote } from "../../completion/describe.ts";
-import { printable } from "../../framework/output.ts";
+import { printable, shellQuote } from "../../framework/output.ts";
 import type { StoreFacts } from "../probes/probe-store.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";
 
@@ -26,7 +25,7 @@ export function checkObservations({ loudestSources, isStale }: StoreFacts): Find
       warning(
         check,
         `${address} looks like the sensor ${printable(sensor)} itself: source of ${ofSource} observations, ${share} % of its last 30 days`,
-        `if it is, set OWN_ADDRESSES=${address} and run: noisefloor observations remove --address ${address} --sensor ${quote(printable(sensor))}`,
+        `if it is, set OWN_ADDRESSES=${address} and run: noisefloor observations remove --address ${address} --sensor ${shellQuote(printable(sensor))}`,
       ),
     );
   }
