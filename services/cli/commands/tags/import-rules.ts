@@ -1,10 +1,10 @@
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { convertCrowdsec } from "@noisefloor/ingest/tagging/crowdsec/convert.ts";
-import { convertSigma } from "@noisefloor/ingest/tagging/sigma/convert.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { readInput } from "../../framework/input.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
+import { convertCrowdsec } from "../../tags/import/crowdsec/convert.ts";
+import { convertSigma } from "../../tags/import/sigma/convert.ts";
 
 /** Whose rules can be imported. Each returns why it refuses one. */
 const CONVERTERS = { sigma: convertSigma, crowdsec: convertCrowdsec } as const;

@@ -1,5 +1,4 @@
-import { ConversionError } from "../imported/imported-rule.ts";
-import { sampleOf } from "./sample.ts";
+import { ConversionError } from "../imported-rule.ts";
 
 export const MATCH_TYPES = ["equals", "contains", "startsWith", "endsWith", "regex"] as const;
 export type MatchType = (typeof MATCH_TYPES)[number];
@@ -16,25 +15,6 @@ export type Frame = {
   /** The character that ends the value, for a class. */
   readonly end: string;
 };
-
-/** A text that the comparison holds of. @throws ConversionError */
-export function exampleValue({ type, value }: Comparison): string {
-  switch (type) {
-    case "equals":
-      return value;
-    case "contains":
-      return `x${value}x`;
-    case "startsWith":
-      return `${value}x`;
-    case "endsWith":
-      return `x${value}`;
-    case "regex": {
-      const sample = sampleOf(value);
-      if (sample === undefined) throw new ConversionError(`no example can be made of the regular expression ${value}`);
-      return sample;
-    }
-  }
-}
 
 /** The field and the value that compare a whole text. */
 export function wholeClause(field: string, { type, value, isCased }: Comparison): readonly [string, string] {
@@ -66,7 +46,8 @@ export function framedRegex({ before, after, end }: Frame, { type, value }: Comp
   }
 }
 
-const quote = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+/** A text as a regular expression of itself. */
+export const quote = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 function framePattern({ before, after, end }: Frame, pattern: string): string {
   const isStart = pattern.startsWith("^");

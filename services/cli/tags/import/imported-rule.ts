@@ -1,8 +1,8 @@
+import { parseMatch } from "@noisefloor/ingest/tagging/rule-files/parse-match.ts";
+import { readRuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
 import { parseAllDocuments, stringify } from "yaml";
 import type { z } from "zod";
-import type { Expression } from "../rule.ts";
-import { parseMatch } from "../rule-files/parse-match.ts";
-import { readRuleFile } from "../rule-files/read-file.ts";
+import { exampleOf } from "./example.ts";
 
 /** A file of ours that says the same as another program's rule. */
 export type ConvertedRule = { readonly slug: string; readonly text: string };
@@ -48,11 +48,10 @@ type RuleFile = {
   readonly references: readonly string[];
   readonly cves: readonly string[];
   readonly match: unknown;
-  readonly exampleOf: (expression: Expression) => Record<string, unknown> | undefined;
 };
 
 /** The file of a rule. @throws ConversionError when it would have an error. */
-export function toRuleFile({ title, match, exampleOf, ...file }: RuleFile): ConvertedRule {
+export function toRuleFile({ title, match, ...file }: RuleFile): ConvertedRule {
   const errors: string[] = [];
   const expression = parseMatch(match, { error: (message) => errors.push(message), warning: () => {} });
   if (expression === undefined) throw new ConversionError(errors.join("; "));

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ConversionError } from "../imported/imported-rule.ts";
+import { ConversionError } from "../imported-rule.ts";
 import { type Comparison, MATCH_TYPES, type MatchType } from "./value.ts";
 import { type Clause, convertZone } from "./zones.ts";
 

@@ -1,7 +1,7 @@
+import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
+import { readRuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
-import { createTagger } from "../compiled/tagger.ts";
-import { readRuleFile } from "../rule-files/read-file.ts";
 import { convertCrowdsec } from "./convert.ts";
 
 const clause = (zone: string, type: string, value: unknown, more: object = {}) => ({
@@ -151,7 +151,7 @@ test.each([
   [
     "an expression without an example",
     clause("URI", "regex", "a\\b\\B(?=x)"),
-    /no example can be made|not a regular expression/,
+    /no example could be made|not a regular expression/,
   ],
 ])("%s is refused by name", (_what, rule, message) => {
   expect(convertCrowdsec(stringify({ ...FILE, rules: [rule] }))).toMatch(message);

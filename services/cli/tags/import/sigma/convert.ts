@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { ConversionError, type ConvertedRule, convertRule, toRuleFile } from "../imported/imported-rule.ts";
+import { ConversionError, type ConvertedRule, convertRule, toRuleFile } from "../imported-rule.ts";
 import { convertDetection } from "./detection.ts";
-import { exampleOf } from "./example.ts";
 import { fieldsOf } from "./fields.ts";
 
 const sigmaSchema = z.object({
@@ -44,7 +43,6 @@ export function convertSigma(text: string): ConvertedRule | string {
         return number === undefined ? [] : [`CVE-${year}-${number}`];
       }),
       match: convertDetection(detection, fields),
-      exampleOf,
     });
   });
 }

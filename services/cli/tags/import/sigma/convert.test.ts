@@ -1,7 +1,7 @@
+import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
+import { readRuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
-import { createTagger } from "../compiled/tagger.ts";
-import { readRuleFile } from "../rule-files/read-file.ts";
 import { convertSigma } from "./convert.ts";
 
 const RULE = {
@@ -104,9 +104,9 @@ test.each([
     /two of its fields are referer in ours/,
   ],
   [
-    "a regular expression, of which no example can be made",
-    detection({ "cs-uri|re": "a[0-9]+" }),
-    /no example could be made/,
+    "a regular expression that nothing matches, so that it has no example",
+    detection({ "cs-uri|re": "b$a" }),
+    /example/,
   ],
   ["no rule at all", { title: undefined }, /^is no Sigma rule: title/],
 ])("%s is refused by name", (_what, change, message) => {

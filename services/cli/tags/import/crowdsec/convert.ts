@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { ConversionError, type ConvertedRule, convertRule, toRuleFile } from "../imported/imported-rule.ts";
-import { exampleOf } from "./example.ts";
+import { ConversionError, type ConvertedRule, convertRule, toRuleFile } from "../imported-rule.ts";
 import { convertNode, type Node } from "./rules.ts";
 
 const fileSchema = z.object({
@@ -36,7 +35,6 @@ export function convertCrowdsec(text: string): ConvertedRule | string {
       references: labels.references,
       cves: labels.classification.flatMap((one) => /^cve\.(CVE-\d{4}-\d{4,})$/i.exec(one)?.[1]?.toUpperCase() ?? []),
       match: toMatch(node),
-      exampleOf: () => exampleOf(node),
     });
   });
 }

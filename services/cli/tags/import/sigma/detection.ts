@@ -1,6 +1,6 @@
+import { usedSelections } from "@noisefloor/ingest/tagging/rule-files/parse-condition.ts";
 import { z } from "zod";
-import { ConversionError } from "../imported/imported-rule.ts";
-import { usedSelections } from "../rule-files/parse-condition.ts";
+import { ConversionError } from "../imported-rule.ts";
 import type { SigmaField } from "./fields.ts";
 
 type Fields = Readonly<Record<string, SigmaField>>;
