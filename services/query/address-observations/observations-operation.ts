@@ -2,21 +2,29 @@ import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { namesOf, SSH, STORED_HTTP, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
 import { shapeOf } from "@noisefloor/domain/observation/schema.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
-import { choice, type Parameter } from "@noisefloor/http/requests/parameters.ts";
+import { pageToken } from "@noisefloor/http/requests/page-token.ts";
+import { choice } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
 import { count, ip, LIMIT_HEADERS, TOO_MANY_LOOKUPS, texts, timestamp } from "../wire.ts";
-import { type Position, positionSchema } from "./position.ts";
 
-export const CURSOR: Parameter<Position | undefined> = {
+const positionSchema = z.strictObject({
+  /** `observed_at`, in milliseconds since 1970 UTC. */
+  at: z.int().min(0).lt(1e13),
+  /** Orders observations of the same millisecond: a hash, so that a cursor tells nothing of sensors or workspaces. */
+  tie: z.string().regex(/^[0-9a-f]{16}$/),
+});
+/** Where a list of observations, newest first, continues: after this one. */
+export type Position = z.infer<typeof positionSchema>;
+
+export const CURSOR = pageToken({
   name: "cursor",
   description: "Continues after the page whose response has this `cursor`. Left out or empty, the newest come first.",
   takes: "the cursor of a response",
-  schema: positionSchema,
-  describedBy: "input",
-  example: "1763644826000-9f3c61d2a8b04e17",
-};
+  position: positionSchema,
+  example: "eyJwb3NpdGlvbiI6eyJhdCI6MTc2MzY0NDgyNjAwMCwidGllIjoiOWYzYzYxZDJhOGIwNGUxNyJ9fQ",
+});
 
 export const OBSERVATIONS_FORMAT = choice({
   name: "format",
@@ -112,7 +120,7 @@ export const getAddressObservations = defineOperation({
     "they are large; only an empty `cursor` means that there are no more. Covers all that is stored. Each page counts " +
     "as a lookup.",
   pathParameters: { ip: ADDRESS },
-  queryParameters: [LIMIT, CURSOR, OBSERVATIONS_FORMAT, WORKSPACE_LABELS],
+  queryParameters: [LIMIT, CURSOR.parameter, OBSERVATIONS_FORMAT, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "A page of observations, possibly none.",

@@ -2,10 +2,12 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { pick, reported, type StoredObservation } from "@noisefloor/clickhouse/observations/observation-columns.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { type AddressObservation, SHOWN_MEMBERS } from "./observations-operation.ts";
+import { type AddressObservation, CURSOR, type Position, SHOWN_MEMBERS } from "./observations-operation.ts";
 import { readObservations, readPositions } from "./observations-query.ts";
-import { formatPosition, NEWEST, type Position } from "./position.ts";
 import type { OfAddress } from "./queries.ts";
+
+/** Before all observations. */
+const NEWEST: Position = { at: Date.UTC(2200, 0), tie: "" };
 
 export type ObservationsQuery = OfAddress & {
   readonly limit: number;
@@ -30,7 +32,7 @@ export async function readAddressObservations(
   // Observations may have been removed since the positions were read.
   const end = rows.at(-1) ?? last;
   const observations = rows.map((row) => toWire(row, isIn(namedScopes, row), catalogue));
-  return { observations, cursor: rows.length < positions.length ? formatPosition(end) : "" };
+  return { observations, cursor: rows.length < positions.length ? CURSOR.format({ at: end.at, tie: end.tie }) : "" };
 }
 
 function isIn(scopes: readonly Scope[], { dataset, workspace_id }: StoredObservation): boolean {

@@ -43,7 +43,7 @@ export function registerAddressObservations(app: FastifyInstance, deps: RouteDep
     ),
   );
   app.implement(getAddressObservations, async (request, reply, deadline, { toMediaBody }) => {
-    const page = { limit: readParameter(request.query, LIMIT), after: readParameter(request.query, CURSOR) };
+    const page = { limit: readParameter(request.query, LIMIT), after: CURSOR.read(request.query) };
     const format = readParameter(request.query, OBSERVATIONS_FORMAT);
     return readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), async (address, caller) => {
       await refreshOutdated(deps);

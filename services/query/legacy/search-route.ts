@@ -44,7 +44,7 @@ export const legacySearch = defineOperation({
   summary: "The addresses that match a query, in a flat form",
   description: "The search of `/v3/gnql`, whose rows have more. Each listed address counts as a lookup.",
   pathParameters: {},
-  queryParameters: [QUERY, SIZE, SCROLL, SEARCH_DAYS, WORKSPACE_LABELS],
+  queryParameters: [QUERY, SIZE, SCROLL.parameter, SEARCH_DAYS, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "A page, possibly empty.",

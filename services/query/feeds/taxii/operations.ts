@@ -159,7 +159,7 @@ export const listObjects = defineOperation({
   path: `${API_ROOT}collections/{id}/objects/`,
   summary: "Indicators of a feed in the order in which their versions were added",
   pathParameters: { id: COLLECTION },
-  queryParameters: [ADDED_AFTER, LIMIT, NEXT, ...MATCHES],
+  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
   success: {
     status: 200,
     description: "A page, which is full unless it is the last.",
@@ -178,7 +178,7 @@ export const getObject = defineOperation({
   path: `${API_ROOT}collections/{id}/objects/{object}/`,
   summary: "One object of a feed",
   pathParameters: { id: COLLECTION, object: OBJECT },
-  queryParameters: [ADDED_AFTER, LIMIT, NEXT, ...MATCHES],
+  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
   success: {
     status: 200,
     description: "Its latest version.",
@@ -197,7 +197,7 @@ export const listManifest = defineOperation({
   path: `${API_ROOT}collections/{id}/manifest/`,
   summary: "What objects a feed has, without the objects",
   pathParameters: { id: COLLECTION },
-  queryParameters: [ADDED_AFTER, LIMIT, NEXT, ...MATCHES],
+  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
   success: {
     status: 200,
     description: "A page as of the objects.",

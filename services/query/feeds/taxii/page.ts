@@ -1,4 +1,5 @@
 import { UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
+import { pageToken } from "@noisefloor/http/requests/page-token.ts";
 import { type Parameter, type RawQuery, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
@@ -28,12 +29,6 @@ export const LIMIT: Parameter<number> = {
   describedBy: "output",
   example: String(MAX_LIMIT),
 };
-export const NEXT = text({
-  name: "next",
-  description:
-    "The `next` of the page before, which says all that its request did. That of another collection begins this one.",
-  example: "eyJtb2RpZmllZEF0Ijox",
-});
 const match = (name: string, example: string) =>
   text({ name: `match[${name}]`, description: "A list with commas: objects that match one of them.", example });
 const MATCH_ID = match("id", "indicator--3ae0b0a2-7289-5fda-8a85-02d057ba0968");
@@ -62,21 +57,14 @@ const requestSchema = z.strictObject({
 /** Which objects a page has, and after which version it begins. */
 export type PageRequest = z.infer<typeof requestSchema>;
 
-/** A page's request as `next` says it. A position and no count: sent again, it gets the same page. */
-export function formatNext(request: PageRequest): string {
-  return Buffer.from(JSON.stringify(request)).toString("base64url");
-}
-
-function parseNext(text: string): PageRequest {
-  const wrong = new HttpError(400, "Invalid parameter: next takes the next of an earlier page");
-  try {
-    const parsed = requestSchema.safeParse(JSON.parse(Buffer.from(text, "base64url").toString()));
-    if (parsed.success) return parsed.data;
-  } catch {
-    throw wrong;
-  }
-  throw wrong;
-}
+export const NEXT = pageToken({
+  name: "next",
+  takes: "the next of an earlier page",
+  description:
+    "The `next` of the page before, which says all that its request did. That of another collection begins this one.",
+  example: "eyJwb3NpdGlvbiI6eyJj",
+  position: requestSchema,
+});
 
 const listOf = (text: string | undefined) => text?.split(",").map((part) => part.trim());
 
@@ -98,8 +86,7 @@ export function readPageRequest(
   collection: string,
   objectId?: string,
 ): { readonly request: PageRequest; readonly isFirst: boolean } {
-  const next = readParameter(query, NEXT);
-  const before = next === undefined ? undefined : parseNext(next);
+  const before = NEXT.read(query);
   if (before?.collection === collection) return { request: before, isFirst: false };
   const since = readParameter(query, ADDED_AFTER);
   const addedAfter =

@@ -24,7 +24,7 @@ import {
   STIX_TYPE,
   TAXII_TYPE,
 } from "./operations.ts";
-import { formatNext, LIMIT, type PageRequest, readPageRequest } from "./page.ts";
+import { LIMIT, NEXT, type PageRequest, readPageRequest } from "./page.ts";
 
 /** Whether an `Accept` leaves room for TAXII 2.1. */
 function isAcceptable(accept = "*/*"): boolean {
@@ -96,7 +96,7 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     const unchanged = after === 0 ? IDENTITY.created : new Date(after).toISOString();
     reply.header("x-taxii-date-added-first", added[0] ?? unchanged);
     reply.header("x-taxii-date-added-last", added.at(-1) ?? unchanged);
-    return { more: next !== undefined, ...(next === undefined ? {} : { next: formatNext(next) }) };
+    return { more: next !== undefined, ...(next === undefined ? {} : { next: NEXT.format(next) }) };
   };
   const stixOf = ({ hasIdentity, objects }: Page) => [...(hasIdentity ? [IDENTITY] : []), ...objects.map(toIndicator)];
 

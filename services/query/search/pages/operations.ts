@@ -1,6 +1,8 @@
 import { CSV_HEADER } from "@noisefloor/domain/feeds/listed-address.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
-import { boolean, choice, text, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
+import { pageToken } from "@noisefloor/http/requests/page-token.ts";
+import { boolean, choice, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../../address/schema.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../../parameters.ts";
@@ -18,11 +20,19 @@ export const SIZE = wholeNumber({
   max: 10_000,
   fallback: 10_000,
 });
-export const SCROLL = text({
+export const SCROLL = pageToken({
   name: "scroll",
+  takes: "a token of the page before",
   description:
     "The token of the page before, with the same `query`, `days`, `quick` and `workspace_labels`; `size` and `exclude` may differ. It holds for 24 hours.",
-  example: "eyJuZXh0Ijo3Njg",
+  example: "eyJwb3NpdGlvbiI6NzY4",
+  /** The number of the address that the page begins with. */
+  position: z.uint32(),
+  bound: {
+    maxAgeMs: DAY_MS,
+    otherList: "is of a search with another query or other parameters",
+    tooOld: "is older than 24 hours: search again without it",
+  },
 });
 export const QUICK = boolean({
   name: "quick",
@@ -83,7 +93,7 @@ const AS_CSV = {
 } as const;
 const PAGE = {
   description: `${SEARCHED} In numeric order. An address that matches from the first page to the last is listed exactly once, whatever is stored meanwhile. Each listed address counts as a lookup; if fewer are left than the page has, it fails and counts none.`,
-  queryParameters: [QUERY, SIZE, SCROLL, FORMAT, QUICK, EXCLUDE, SEARCH_DAYS, WORKSPACE_LABELS],
+  queryParameters: [QUERY, SIZE, SCROLL.parameter, FORMAT, QUICK, EXCLUDE, SEARCH_DAYS, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "A page, possibly empty.",

@@ -1,5 +1,6 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { digestOf } from "@noisefloor/http/requests/page-token.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import type { RouteDeps } from "../../address/route-deps.ts";
@@ -8,7 +9,6 @@ import { searchPage } from "../queries.ts";
 import { compile, readSearch, type Search, type SearchRequest, searchCost } from "../search.ts";
 import { logSlow } from "../slow-search.ts";
 import { SCROLL, SIZE } from "./operations.ts";
-import { digestOf, readScroll, writeScroll } from "./scroll.ts";
 
 /** A page of the addresses that match a search. */
 type SearchedPage = {
@@ -41,7 +41,8 @@ export async function readPage(
   const size = readParameter(request.query, SIZE);
   // Neither the size of a page nor what its rows leave out changes which addresses follow.
   const digest = digestOf({ query: query.trim(), days, ...form, scopes: scopes.map(({ dataset }) => dataset).sort() });
-  const first = readScroll(readParameter(request.query, SCROLL), digest, deps.now());
+  const continued = { digest, now: deps.now() };
+  const first = SCROLL.read(request.query, continued) ?? 0;
   const { count, matching, addresses } = await app.admission.run(request, searchCost(compiled), signal, async () => {
     const page = searchPage(compiled);
     const read = logSlow(deps.read, compiled, request.log);
@@ -54,6 +55,6 @@ export async function readPage(
     ips: addresses.slice(0, size).map(numberToIpv4),
     count,
     isLess: matching > count,
-    scroll: next === undefined ? "" : writeScroll(next, digest, deps.now()),
+    scroll: next === undefined ? "" : SCROLL.format(next, continued),
   };
 }

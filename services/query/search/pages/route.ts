@@ -30,7 +30,7 @@ function pages(
     const isCsv = readParameter(request.query, FORMAT) === "csv";
     const quick = readParameter(request.query, QUICK);
     const excluded = new Set([...always, ...readParameter(request.query, EXCLUDE)]);
-    if (isCsv && readParameter(request.query, SCROLL) !== undefined) {
+    if (isCsv && readParameter(request.query, SCROLL.parameter) !== undefined) {
       throw new HttpError(400, "Invalid parameter: scroll is for format=json alone");
     }
     const { signal } = deadline;
