@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { inTime } from "@noisefloor/domain/time/unless-aborted.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
@@ -85,7 +85,11 @@ export function registerHealth(
 async function findFailing(checks: HealthOptions["checks"]): Promise<ReadonlyMap<string, unknown>> {
   const failures = new Map<string, unknown>();
   await Promise.all(
-    Object.entries(checks).map(([name, check]) => withinTime(check).catch((error) => failures.set(name, error))),
+    Object.entries(checks).map(([name, check]) =>
+      inTime(check(), CHECK_TIMEOUT_MS, `no answer within ${CHECK_TIMEOUT_MS} ms`).catch((error) =>
+        failures.set(name, error),
+      ),
+    ),
   );
   return failures;
 }
@@ -111,17 +115,4 @@ function cached<T>(run: () => Promise<T>): () => Promise<T> {
 /** Compares digests of one length in constant time, so that a response's delay reveals nothing about the token. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", expected, "buffer"));
-}
-
-async function withinTime(check: ReadinessCheck): Promise<void> {
-  const timer = new AbortController();
-  const timeout = sleep(CHECK_TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`);
-  });
-  try {
-    await Promise.race([check(), timeout]);
-  } finally {
-    timer.abort();
-    timeout.catch(() => {});
-  }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 import kafkajs, { type Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
@@ -29,22 +29,14 @@ export async function ensureTopics(
   });
 }
 
-const LEADER_TIMEOUT_MS = 10_000;
-const LEADER_POLL_MS = 100;
-
 /** The library's own wait fails on a topic that some broker has not heard of yet. */
 async function waitForLeaders(admin: Admin, topics: string[]): Promise<void> {
-  const deadline = Date.now() + LEADER_TIMEOUT_MS;
-  for (;;) {
-    try {
-      await admin.fetchTopicMetadata({ topics });
-      return;
-    } catch (error) {
-      const isUnknown = error instanceof kafkajs.KafkaJSProtocolError && error.type === "UNKNOWN_TOPIC_OR_PARTITION";
-      if (!isUnknown || Date.now() > deadline) throw error;
-      await sleep(LEADER_POLL_MS);
-    }
-  }
+  await retry(() => admin.fetchTopicMetadata({ topics }), {
+    forMs: 10_000,
+    pauses: { firstMs: 100, maxMs: 200 },
+    isTransient: (error) =>
+      error instanceof kafkajs.KafkaJSProtocolError && error.type === "UNKNOWN_TOPIC_OR_PARTITION",
+  });
 }
 
 /** @throws KafkaError when one of the topics does not exist. */

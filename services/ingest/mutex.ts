@@ -1,4 +1,4 @@
-import { unlessAborted } from "./retry.ts";
+import { unlessAborted } from "@noisefloor/domain/time/unless-aborted.ts";
 
 /**
  * Waits until the caller has the lock. @returns what unlocks, once or more often.

@@ -3,6 +3,7 @@ import { probeStore } from "@noisefloor/cli/diagnosis/probes/probe-store.ts";
 import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
+import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { mutate } from "@noisefloor/clickhouse/mutations/mutate.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
@@ -64,7 +65,7 @@ let stored = 0;
 async function store(count: number): Promise<void> {
   const open = (server: typeof world.client) =>
     insertQueue({ insert: insertObservations(server), retryForMs: RETRY_MS, intervalMs: 0 });
-  const queue = openInsertQueue(world.client, open, { forMs: RETRY_MS });
+  const queue = openInsertQueue(world.client, open, { forMs: RETRY_MS, isTransient });
   const rows = Array.from({ length: count }, (_, index) => {
     const number = next + index;
     const source_ip = `45.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;

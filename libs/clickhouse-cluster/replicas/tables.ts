@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { formatTable, identifier, literal, type TablePlace } from "@noisefloor/clickhouse/client/sql-text.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 import { z } from "zod";
 
 /** Where the replicas of a shard tell each other of their parts in Keeper: a path for each table, the same for all. */
@@ -82,7 +82,6 @@ const [TABLE_WAS_NOT_DROPPED, REPLICA_ALREADY_EXISTS] = ["305", "253"];
 const [INCOMPATIBLE_COLUMNS, METADATA_MISMATCH] = ["122", "342"];
 /** Keeper ends the session of a server that was lost after 30 seconds, unless configured otherwise. */
 const SESSION_MS = 60_000;
-const ATTEMPT_MS = 1_000;
 const hasCode = (error: unknown, code: string) => error instanceof ClickHouseError && error.code === code;
 
 /**
@@ -97,7 +96,6 @@ export async function createReplica(
 ): Promise<void> {
   const table = CREATED.exec(sql)?.[1];
   const [other] = others;
-  const until = Date.now() + SESSION_MS;
   for (let query = sql; ; ) {
     try {
       await server.command({ query });
@@ -111,15 +109,10 @@ export async function createReplica(
         continue;
       }
       if (!hasCode(error, REPLICA_ALREADY_EXISTS)) throw error;
-    }
-    try {
-      await other.command({
-        query: `SYSTEM DROP REPLICA ${literal(replica)} FROM TABLE ${formatTable({ database, table })}`,
-      });
-    } catch (error) {
-      // The session of the lost server has not ended yet, or one with this name is connected.
-      if (!hasCode(error, TABLE_WAS_NOT_DROPPED) || Date.now() > until) throw error;
-      await sleep(ATTEMPT_MS);
+      const drop = `SYSTEM DROP REPLICA ${literal(replica)} FROM TABLE ${formatTable({ database, table })}`;
+      // Until then the session of the lost server has not ended, or one with this name is connected.
+      const isConnected = (reason: unknown) => hasCode(reason, TABLE_WAS_NOT_DROPPED);
+      await retry(() => other.command({ query: drop }), { forMs: SESSION_MS, isTransient: isConnected });
     }
   }
 }

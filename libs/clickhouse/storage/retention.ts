@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 import type { ClickHouseClient } from "../client/client.ts";
 import { StoreError } from "../client/errors.ts";
 import { readDefinitions } from "../schema/definitions.ts";
@@ -46,19 +46,10 @@ export async function applyRetention(client: ClickHouseClient, days: number): Pr
 }
 
 const CANNOT_ASSIGN_ALTER = "517";
-const ATTEMPTS = 50;
-const PAUSE_MS = 200;
 
 /** A replica takes the next change of a table when it has made the last one. */
 async function alter(client: ClickHouseClient, query: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await client.command({ query });
-      return;
-    } catch (error) {
-      const isTooSoon = error instanceof ClickHouseError && error.code === CANNOT_ASSIGN_ALTER;
-      if (!isTooSoon || attempt === ATTEMPTS) throw error;
-      await sleep(PAUSE_MS);
-    }
-  }
+  const isTooSoon = (error: unknown) => error instanceof ClickHouseError && error.code === CANNOT_ASSIGN_ALTER;
+  const pauses = { firstMs: 200, maxMs: 400 };
+  await retry(() => client.command({ query }), { forMs: 10_000, isTransient: isTooSoon, pauses });
 }

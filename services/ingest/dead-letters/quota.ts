@@ -1,9 +1,11 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
+import { unlessAborted } from "@noisefloor/domain/time/unless-aborted.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
-import { retry, unlessAborted } from "../retry.ts";
 import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";
 import { type DeadLetterStoreOptions, deadLetterStore, RETRY_MS, storedBytes } from "./store.ts";
 
@@ -79,7 +81,7 @@ function readUsage(
     const read = () => readBytesSince(client, { source, keyId, since: today * DAY_MS });
     return readOnce(keyId, async () => {
       // Without the caller's signal: several wait for one answer.
-      const bytes = await retry(read, { forMs: retryForMs, signal: shutdown, onRetry });
+      const bytes = await retry(read, { forMs: retryForMs, isTransient, signal: shutdown, onRetry });
       return { bytes, isLogged: false };
     });
   };

@@ -1,8 +1,9 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { bytesOf, type DeadLetterRow, writeDeadLetters } from "@noisefloor/clickhouse/dead-letters/dead-letters.ts";
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import { type BackoffOptions, retry } from "../retry.ts";
+import { type RetryOptions, retry } from "@noisefloor/domain/time/retry.ts";
 import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";
 
 /** How long HTTP requests and files wait for a store that is away. */
@@ -20,7 +21,7 @@ export type DeadLetterStoreOptions = {
   readonly retryForMs?: number;
   /** Aborted at a shutdown: nothing is retried any more. */
   readonly shutdown?: AbortSignal | undefined;
-  readonly onRetry?: BackoffOptions["onRetry"];
+  readonly onRetry?: RetryOptions["onRetry"];
 };
 
 /** Stores dead letters in the table `dead_letters`. The same record of the same message or file is stored once. */
@@ -35,7 +36,7 @@ export function deadLetterStore(client: ClickHouseClient, options: DeadLetterSto
         assertSpace();
         await writeDeadLetters(client, rows, receivedAt);
       };
-      await retry(insert, { forMs: retryForMs, signal: either, onRetry });
+      await retry(insert, { forMs: retryForMs, isTransient, signal: either, onRetry });
     }
   };
 }

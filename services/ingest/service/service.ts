@@ -1,17 +1,18 @@
 import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { assertClock } from "@noisefloor/clickhouse/server/clock.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 import type { Operation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { limitedDeadLetterStore } from "../dead-letters/quota.ts";
 import { findFormats } from "../formats/all.ts";
 import type { DecodeOptions, LogFormat } from "../formats/format.ts";
-import { retry } from "../retry.ts";
 import type { RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { createSensorCounter } from "../sensor-counts/counter.ts";
@@ -233,6 +234,7 @@ function retryingCatalogue(catalogue: TagCatalogue, shutdown: AbortSignal, log: 
     ...catalogue,
     refresh: (signal) =>
       retry(catalogue.refresh, {
+        isTransient,
         forMs: Number.POSITIVE_INFINITY,
         signal: signal === undefined ? shutdown : AbortSignal.any([signal, shutdown]),
         onRetry: (error, attempt) => log.warn({ err: error, attempt }, "reading the tag catalogue failed, retrying"),

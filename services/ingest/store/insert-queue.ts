@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/client/errors.ts";
-import { retry } from "../retry.ts";
+import { failureKind, isTooMuchAtOnce, isTransient } from "@noisefloor/clickhouse/client/errors.ts";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 
 /**
  * Inserts rows in one statement. When it resolves they can be read. A repeated insert with the same token is the same
@@ -215,12 +215,12 @@ async function storeOrReject<Row>(
 ): Promise<RejectedRow[]> {
   let attemptsTooLarge = 0;
   const isTooLarge = () => attemptsTooLarge >= ATTEMPTS_PER_SIZE && rows.length > SMALL_INSERT_ROWS;
-  const isTransient = (error: unknown) => {
+  const mayPass = (error: unknown) => {
     if (isTooMuchAtOnce(error)) attemptsTooLarge++;
-    return failureKind(error) === "transient" && !isTooLarge();
+    return isTransient(error) && !isTooLarge();
   };
   try {
-    await insertWithRetry(rows, options, isTransient);
+    await insertWithRetry(rows, options, mayPass);
     return [];
   } catch (error) {
     const isData = failureKind(error) === "data";
@@ -254,7 +254,7 @@ async function assertSomeRowsInsert<Row>(
   for (let sample = 0; sample < SAMPLES; sample++) {
     const at = Math.floor((sample * rows.length) / SAMPLES);
     try {
-      await insertWithRetry(rows.slice(at, at + 1), options);
+      await insertWithRetry(rows.slice(at, at + 1), options, isTransient);
       return;
     } catch (error) {
       if (failureKind(error) !== "data") throw error;
@@ -268,8 +268,8 @@ async function assertSomeRowsInsert<Row>(
 function insertWithRetry<Row>(
   rows: readonly Row[],
   { insert, retryForMs, onRetry, signal }: InsertOptions<Row>,
-  isTransient?: (error: unknown) => boolean,
+  mayPass: (error: unknown) => boolean,
 ): Promise<void> {
   const token = randomUUID();
-  return retry(() => insert(rows, token), { forMs: retryForMs, signal, onRetry, ...(isTransient && { isTransient }) });
+  return retry(() => insert(rows, token), { forMs: retryForMs, isTransient: mayPass, signal, onRetry });
 }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { type RetryOptions, retry } from "@noisefloor/domain/time/retry.ts";
 import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
-import { type BackoffOptions, retry } from "../retry.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
 
 /** Its address says which owner has it. */
@@ -17,7 +17,7 @@ type WithSource = { readonly source_ip: string };
 export function openInsertQueue<Row extends WithSource>(
   client: ClickHouseClient,
   open: (server: ClickHouseClient) => InsertQueue<Row>,
-  retrying: BackoffOptions,
+  retrying: RetryOptions,
 ): InsertQueue<Row> {
   const openAll = async () => {
     const [first, ...others] = (await client.owners()).map(open);

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { deleteStoredSince, hasAny, type ObservationKey } from "@noisefloor/clickhouse/observations/stored-keys.ts";
 import { markRollupsStale } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import { type BackoffOptions, retry } from "../retry.ts";
+import { type RetryOptions, retry } from "@noisefloor/domain/time/retry.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import type { Leftovers } from "./insert-queue.ts";
 
@@ -28,7 +28,7 @@ const chunk = (keys: readonly ObservationKey[]) =>
 export function observationLeftovers(
   client: ClickHouseClient,
   owner: ClickHouseClient,
-  options: BackoffOptions,
+  options: RetryOptions,
 ): Leftovers<ObservationRow> {
   const mark = (keys: readonly ObservationKey[]) => {
     const times = keys.map(({ observed_at }) => observed_at);

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { readSessions } from "@noisefloor/clickhouse/observations/sessions.ts";
-import { type BackoffOptions, retry } from "../retry.ts";
+import { type RetryOptions, retry } from "@noisefloor/domain/time/retry.ts";
 import type { RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { createSessions, type Sessions } from "../rows/sessions/sessions.ts";
@@ -26,7 +27,7 @@ export type ObservationSinkOptions = {
   /** Aborted at a shutdown: nothing is retried any more. */
   readonly shutdown?: AbortSignal | undefined;
   /** @returns what is called before each retry. @param failed what did. */
-  readonly logRetry?: (failed: string) => BackoffOptions["onRetry"];
+  readonly logRetry?: (failed: string) => RetryOptions["onRetry"];
 };
 
 /** The sessions of a store. */
@@ -37,7 +38,7 @@ export const storedSessions = (client: ClickHouseClient): Sessions =>
 export function observationSink(client: ClickHouseClient, options: ObservationSinkOptions): RowSink {
   const { retryForMs, intervalMs = 0, rows: rowOptions, assertSpace, wrapInsert, shutdown, logRetry } = options;
   const onRetry = logRetry?.("insert failed");
-  const retrying = { forMs: retryForMs, signal: shutdown };
+  const retrying = { forMs: retryForMs, isTransient, signal: shutdown };
   const openQueue = (server: ClickHouseClient) => {
     const insert = insertObservations(server, assertSpace);
     const leftovers = observationLeftovers(client, server, retrying);

@@ -3,6 +3,7 @@ import { runObservationsRemove } from "@noisefloor/cli/commands/observations/rem
 import { probeStore } from "@noisefloor/cli/diagnosis/probes/probe-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { ADDRESS_FACETS, OBSERVATIONS, TAG_ADDRESSES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { readLoudestSources } from "@noisefloor/clickhouse/observations/loudest-sources.ts";
@@ -251,7 +252,7 @@ test("while a shard is away questions get a 503 and its rows wait; those of othe
   const retryForMs = 60_000;
   const open = (server: typeof world.client) =>
     insertQueue({ insert: insertObservations(server), retryForMs, intervalMs: 0 });
-  const queue = openInsertQueue(world.client, open, { forMs: retryForMs });
+  const queue = openInsertQueue(world.client, open, { forMs: retryForMs, isTransient });
   const rows = Array.from({ length: 100 }, (_, index) => {
     const valid = { observation: { ...observation(`45.2.0.${index}`), tags: [] }, observedAt: NOW, isFilledIn: false };
     return toRow(valid, { observationId: `o-${index}`, tagIds: [worm.id] });

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { inTime } from "@noisefloor/domain/time/unless-aborted.ts";
 
 /** What a question about a dependency came to. */
 export type Probe<T> = { readonly value: T } | { readonly error: string };
@@ -8,18 +8,10 @@ export const PROBE_MS = 1_000;
 
 /** Asks within the time limit. Never rejects. */
 export async function probe<T>(ask: () => Promise<T>, timeoutMs: number = PROBE_MS): Promise<Probe<T>> {
-  const timer = new AbortController();
-  const late = sleep(timeoutMs, undefined, { signal: timer.signal, ref: false }).then(
-    () => ({ error: `no answer within ${timeoutMs / 1_000} s` }),
-    () => ({ error: "" }),
-  );
-  const asking = ask().then(
+  return inTime(ask(), timeoutMs, `no answer within ${timeoutMs / 1_000} s`).then(
     (value) => ({ value }),
     (error: unknown) => ({ error: formatReason(error) }),
   );
-  const result = await Promise.race([asking, late]);
-  timer.abort();
-  return result;
 }
 
 /** Whether this is the error of a question that was not answered in time. */

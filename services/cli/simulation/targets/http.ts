@@ -1,17 +1,17 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { retry } from "@noisefloor/domain/time/retry.ts";
 import { z } from "zod";
 import { UserError } from "../../framework/command.ts";
 import type { SimulationTarget } from "./target.ts";
 
 /** An intake may be down for a moment, or busy. */
-const ATTEMPTS = 8;
+const RETRY_FOR_MS = 60_000;
 const PER_REQUEST = 5_000;
 const countsSchema = z.looseObject({ accepted: z.int() });
 
 export type HttpTargetOptions = {
   /** Where the intake is. */
   readonly base: string;
-  /** Of a sensor, when the intake wants one. */
+  /** A sensor key, when the intake wants one. */
   readonly key: string | undefined;
 };
 
@@ -20,14 +20,12 @@ export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
   const url = `${base.replace(/\/+$/, "")}/v1/observations`;
   const headers = { "content-type": "application/x-ndjson", ...(key !== undefined && { key }) };
   const post = async (body: string): Promise<number> => {
-    for (let attempt = 1; ; attempt++) {
-      const response = await request(url, headers, body);
-      if (response.status === 202) return countsSchema.parse(JSON.parse(response.text)).accepted;
-      const isPassing = response.status === 0 || response.status === 429 || response.status >= 500;
-      if (!isPassing || attempt === ATTEMPTS) throw new UserError(formatFailure(url, response));
-      await sleep(100 * 2 ** attempt);
-    }
+    const { status, text } = await request(url, headers, body);
+    if (status === 202) return countsSchema.parse(JSON.parse(text)).accepted;
+    const message = `${url} ${status === 0 ? "does not answer" : `answered ${status}`}: ${text.slice(0, 300)}`;
+    throw status === 0 || status === 429 || status >= 500 ? new UnavailableError(message) : new UserError(message);
   };
+  const isTransient = (error: unknown) => error instanceof UnavailableError;
   return {
     verb: "accepted",
     async send(observations) {
@@ -36,7 +34,8 @@ export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
       let accepted = 0;
       for (let first = 0; first < shared.length; first += PER_REQUEST) {
         const some = shared.slice(first, first + PER_REQUEST);
-        accepted += await post(some.map(({ observation }) => JSON.stringify(observation)).join("\n"));
+        const body = some.map(({ observation }) => JSON.stringify(observation)).join("\n");
+        accepted += await retry(() => post(body), { forMs: RETRY_FOR_MS, isTransient });
       }
       return accepted;
     },
@@ -44,9 +43,8 @@ export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
   };
 }
 
-function formatFailure(url: string, { status, text }: IntakeResponse): string {
-  return `${url} ${status === 0 ? "does not answer" : `answered ${status}`}: ${text.slice(0, 300)}`;
-}
+/** The intake may take the same request later. */
+class UnavailableError extends UserError {}
 
 type IntakeResponse = { readonly status: number; readonly text: string };
 

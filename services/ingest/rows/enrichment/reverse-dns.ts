@@ -1,6 +1,6 @@
 import { Resolver } from "node:dns/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
+import { inTime } from "@noisefloor/domain/time/unless-aborted.ts";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { Taggable } from "../../tagging/matching/fields.ts";
@@ -74,10 +74,7 @@ export function createReverseDns(options: ReverseDnsOptions): ReverseDns {
       }
       const began = now();
       if (lookups.length === 0 || began < waitFrom) return;
-      const over = new AbortController();
-      const timer = sleep(waitMs, undefined, { signal: over.signal }).catch(() => {});
-      await Promise.race([Promise.all(lookups), timer]);
-      over.abort();
+      await inTime(Promise.all(lookups), waitMs, "names come later").catch(() => {});
       waitFrom = now() + (now() - began) * PAUSE;
     },
     fill(observation) {

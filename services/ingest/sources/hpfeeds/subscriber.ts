@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
+import { pauseAfter } from "@noisefloor/domain/time/retry.ts";
 import type { Logger } from "pino";
 import { authMessage, type BrokerMessage, openMessageReader, subscribeMessage } from "./protocol.ts";
 
@@ -33,8 +34,7 @@ export type Subscriber = {
 
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-const FIRST_PAUSE_MS = 250;
-export const MAX_PAUSE_MS = 30_000;
+const PAUSES = { firstMs: 250, maxMs: 30_000 };
 /** A connection that lasted so long was a good one. */
 const STABLE_MS = 10_000;
 
@@ -45,7 +45,7 @@ export function subscribe(settings: HpfeedsSettings, { onMessages, log }: Subscr
   let gaps = 0;
   const broker = `${settings.host}:${settings.port}`;
   const run = async () => {
-    for (let attempt = 0; !shutdown.signal.aborted; attempt++) {
+    for (let attempt = 1; !shutdown.signal.aborted; attempt++) {
       try {
         await receive(settings, shutdown.signal, onMessages, () => {
           since = Date.now();
@@ -56,9 +56,9 @@ export function subscribe(settings: HpfeedsSettings, { onMessages, log }: Subscr
       }
       if (since !== undefined) gaps++;
       // A broker that does not know the secret says so only after the subscription: it must not be asked at once again.
-      if (since !== undefined && Date.now() - since >= STABLE_MS) attempt = 0;
+      if (since !== undefined && Date.now() - since >= STABLE_MS) attempt = 1;
       since = undefined;
-      await sleep(pauseAfter(attempt, Math.random()), undefined, { signal: shutdown.signal }).catch(() => {});
+      await sleep(pauseAfter(attempt, PAUSES), undefined, { signal: shutdown.signal }).catch(() => {});
     }
   };
   const running = run();
@@ -70,15 +70,6 @@ export function subscribe(settings: HpfeedsSettings, { onMessages, log }: Subscr
       await running;
     },
   };
-}
-
-/**
- * How long to wait before connecting again, in milliseconds: twice as long after each attempt that failed at once, up
- * to a limit. Half of it is chance, so that subscribers do not all return in the moment in which a broker does.
- * @param attempt how many failed before, from 0. @param chance from 0 to 1.
- */
-export function pauseAfter(attempt: number, chance: number): number {
-  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10)) * (0.5 + chance / 2);
 }
 
 /** Receives messages until the connection ends. @throws when it fails or the broker refuses. */

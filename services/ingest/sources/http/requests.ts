@@ -1,8 +1,8 @@
 import { createHash, hash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readIntakeRequests, writeIntakeRequests } from "@noisefloor/clickhouse/intake/requests.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
+import { inTime } from "@noisefloor/domain/time/unless-aborted.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
@@ -85,12 +85,9 @@ export function openRequests(client: ClickHouseClient, { now, log }: { now: () =
   const read = inBatches((digests: readonly string[]) => readIntakeRequests(client, [...new Set(digests)]));
   const write = inBatches((rows: Parameters<typeof writeIntakeRequests>[1]) => writeIntakeRequests(client, rows));
   let isFailing = false;
-  const inTime = async (work: Promise<void>) => {
-    const late = sleep(MAX_WAIT_MS, undefined, { ref: false }).then(() =>
-      Promise.reject(new Error("no answer in time")),
-    );
+  const attempt = async (work: Promise<void>) => {
     try {
-      await Promise.race([work, late]);
+      await inTime(work, MAX_WAIT_MS, "no answer in time");
       isFailing = false;
     } catch (err) {
       if (!isFailing) log.warn({ err }, "which requests were answered could not be read or stored");
@@ -117,13 +114,13 @@ export function openRequests(client: ClickHouseClient, { now, log }: { now: () =
   const store = (id: string, state: Known) => {
     state.updatedAt = Math.max(now(), state.updatedAt + 1);
     const { answered, beganAt, updatedAt } = state;
-    return inTime(write({ digest: id, answered, beganAt, updatedAt }));
+    return attempt(write({ digest: id, answered, beganAt, updatedAt }));
   };
 
   return {
     async claim(identity) {
       const id = identity.digest.readBigUInt64BE(0).toString();
-      await inTime(load(id));
+      await attempt(load(id));
       const state = remember(id);
       let number = identity.isNamed ? 0 : state.answered;
       while (!identity.isNamed && (state.waiting.has(number) || state.ahead.has(number))) number++;

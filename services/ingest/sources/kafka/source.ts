@@ -1,9 +1,9 @@
+import { unlessAborted } from "@noisefloor/domain/time/unless-aborted.ts";
 import type { StreamBatch, StreamConsumer, TakenMessages } from "@noisefloor/kafka/port/port.ts";
 import { explainRejection } from "../../formats/explain-rejection.ts";
 import { createMutex } from "../../mutex.ts";
 import { ingestBatch } from "../../pipeline/pipeline.ts";
 import type { RejectedRecord } from "../../record.ts";
-import { unlessAborted } from "../../retry.ts";
 import type { SourceOptions } from "../source-options.ts";
 import { messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
 import { type MessageRecord, type RawFormat, takeRecords } from "./records.ts";
