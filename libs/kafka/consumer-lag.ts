@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { readBrokerClock } from "./broker-clock.ts";
@@ -29,30 +29,23 @@ export function pollConsumerLag(
   const clientId = `${connection.clientId}-lag`;
   rememberBroker(clientId);
   const admin: Admin = connectKafka({ ...connection, clientId }, log).admin();
-  const shutdown = new AbortController();
   let skewMs: number | undefined;
   let lag: ReadonlyMap<string, number> = new Map();
   const poll = async () => {
-    while (!shutdown.signal.aborted) {
-      try {
-        // Each time: the first connection may have failed.
-        await admin.connect();
-        skewMs = await readBrokerClock(clientId, Date.now).catch(() => undefined);
-        lag = await readLag(admin, group);
-        onLag([...lag.values()].reduce((sum, messages) => sum + messages, 0));
-      } catch (error) {
-        log.debug({ err: error }, "could not read consumer lag");
-      }
-      await sleep(intervalMs, undefined, { signal: shutdown.signal, ref: false }).catch(() => {});
-    }
+    // Each time: the first connection may have failed.
+    await admin.connect();
+    skewMs = await readBrokerClock(clientId, Date.now).catch(() => undefined);
+    lag = await readLag(admin, group);
+    onLag([...lag.values()].reduce((sum, messages) => sum + messages, 0));
   };
-  const polling = poll();
+  const onError = (error: unknown) => log.debug({ err: error }, "could not read consumer lag");
+  const polls = repeatEvery(poll, { everyMs: intervalMs, onError });
+  void polls.run();
   return {
     current: () => lag,
     skewMs: () => skewMs,
     async stop() {
-      shutdown.abort();
-      await polling;
+      await polls.stop();
       await admin.disconnect();
     },
   };

@@ -48,3 +48,19 @@ test("it runs first after its delay, and then at its intervals", async () => {
   onTestFinished(stop);
   await expect.poll(() => runs).toBe(1);
 });
+
+test("a pause may depend on how the run went, also one that a call started", async () => {
+  const outcomes: boolean[] = [];
+  let runs = 0;
+  const pauseMs = (hasFailed: boolean) => {
+    outcomes.push(hasFailed);
+    return runs < 3 ? 1 : 1_000_000;
+  };
+  const act = async () => {
+    if (++runs === 2) throw new Error("the second");
+  };
+  const { run, stop } = repeatEvery(act, { everyMs: undefined, pauseMs, onError: () => {} });
+  onTestFinished(stop);
+  await run();
+  await expect.poll(() => outcomes).toEqual([false, true, false]);
+});

@@ -1,8 +1,10 @@
 import { createSingleFlight } from "./single-flight.ts";
 
 export type RepeatOptions = {
-  /** Milliseconds between the starts of two runs; undefined when only calls of `run` start it. */
+  /** Milliseconds between the starts of two runs; undefined when calls of `run`, or `pauseMs`, start it. */
   readonly everyMs: number | undefined;
+  /** For pauses that depend on how a run went: milliseconds from its end until the next. Called after each run. */
+  readonly pauseMs?: (hasFailed: boolean) => number;
   /** Milliseconds until the first run; left out, as many as between two. */
   readonly firstMs?: number;
   /** Called with the first of consecutive failures, unless it comes after the stop. */
@@ -21,15 +23,17 @@ export type Repeated = {
 /**
  * Runs something at intervals, never twice at the same time. Its timers keep no process alive.
  *
- * Not for trying one action until it succeeds (`retry`), nor for a pause that depends on how the run before went.
+ * Not for trying one action until it succeeds (`retry`).
  */
 export function repeatEvery(
   act: () => Promise<void>,
-  { everyMs, firstMs, onError, onRecovery }: RepeatOptions,
+  { everyMs, pauseMs, firstMs, onError, onRecovery }: RepeatOptions,
 ): Repeated {
   const share = createSingleFlight<"run", void>();
   let [isFailing, isStopped] = [false, false];
+  let next: NodeJS.Timeout | undefined;
   const attempt = async () => {
+    clearTimeout(next);
     try {
       await act();
       if (isFailing) onRecovery?.();
@@ -38,6 +42,7 @@ export function repeatEvery(
       if (!isFailing && !isStopped) onError(error);
       isFailing = true;
     }
+    if (pauseMs !== undefined && !isStopped) next = setTimeout(tick, pauseMs(isFailing)).unref();
   };
   const run = () => share("run", attempt);
   const tick = () => void run();
@@ -49,7 +54,7 @@ export function repeatEvery(
     run,
     async stop() {
       isStopped = true;
-      for (const timer of timers) clearInterval(timer);
+      for (const timer of [...timers, next]) clearInterval(timer);
       await share.settled();
     },
   };

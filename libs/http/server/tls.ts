@@ -1,8 +1,8 @@
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:https";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { handleClientError, JSON_ERRORS_ONLY, trackSockets } from "../responses/connections.ts";
 import { offerOnly } from "./route-allowlist.ts";
@@ -58,35 +58,15 @@ export async function createTlsServer(
   server.on("checkExpectation", handle);
   app.connectionLimit.track(server);
   trackSockets(server);
-  const closed = new AbortController();
-  server.once("close", () => closed.abort());
-  void pollFiles(server, files, { inUse: digest(pair), log, intervalMs, signal: closed.signal });
-  return server;
-}
-
-type PollOptions = {
-  /** The digest of the pair that the server uses. */
-  readonly inUse: string;
-  readonly log: Log;
-  readonly intervalMs: number;
-  readonly signal: AbortSignal;
-};
-
-/** Compares content: a file watch misses a changed link to the files' folder, which is how Kubernetes renews them. */
-async function pollFiles(server: Server, files: TlsFiles, options: PollOptions): Promise<void> {
-  const { log, intervalMs, signal } = options;
-  let { inUse } = options;
-  let lastReason = "";
-  for (;;) {
-    await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
-    if (signal.aborted) return;
+  let [digestInUse, lastReason] = [digest(pair), ""];
+  // Compares content: a file watch misses a changed link to the files' folder, which is how Kubernetes renews them.
+  const renew = async () => {
     try {
-      const pair = await readPair(files);
-      const found = digest(pair);
-      if (found !== inUse) {
-        server.setSecureContext(secureContextOf(pair, files));
-        inUse = found;
-        log.info(describe(pair.cert), "TLS certificate renewed");
+      const latest = await readPair(files);
+      if (digest(latest) !== digestInUse) {
+        server.setSecureContext(secureContextOf(latest, files));
+        digestInUse = digest(latest);
+        log.info(describe(latest.cert), "TLS certificate renewed");
       }
       lastReason = "";
     } catch (error) {
@@ -94,7 +74,10 @@ async function pollFiles(server: Server, files: TlsFiles, options: PollOptions):
       if (reason !== lastReason) log.warn({ reason }, "could not load TLS files; serving the last certificate");
       lastReason = reason;
     }
-  }
+  };
+  const polls = repeatEvery(renew, { everyMs: intervalMs, onError: () => {} });
+  server.once("close", () => void polls.stop());
+  return server;
 }
 
 type Pair = { readonly cert: Buffer; readonly key: Buffer };

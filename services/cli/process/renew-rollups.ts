@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { acquireStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 const LOOK_MS = 15_000;
@@ -33,22 +33,14 @@ export function renewRollups({ store, log, closeStack }: Pick<ServiceContext, "s
       await release();
     }
   };
-  const renewAll = async () => {
-    let isFailing = false;
-    while (!signal.aborted) {
-      try {
-        await renew();
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing && !signal.aborted) log.error({ err: error }, "making the rollups anew failed, trying again");
-        isFailing = true;
-      }
-      await sleep(isFailing ? REST_AFTER_FAILURE_MS : LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
-    }
-  };
-  const renewing = renewAll();
+  const renewals = repeatEvery(renew, {
+    everyMs: undefined,
+    pauseMs: (hasFailed) => (hasFailed ? REST_AFTER_FAILURE_MS : LOOK_MS),
+    onError: (error) => log.error({ err: error }, "making the rollups anew failed, trying again"),
+  });
+  void renewals.run();
   closeStack.add(async () => {
     stopping.abort();
-    await renewing;
+    await renewals.stop();
   });
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type SightingColumns,
 } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { NO_BLOCKS } from "@noisefloor/clickhouse/tags/known-blocks.ts";
+import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { Sighting } from "./sighting-table.ts";
 import { createSightings } from "./sightings.ts";
@@ -127,6 +128,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
     for (const _step of sightings.evict(retentionStart(now(), retentionDays()))) await nextTurn();
   };
   const poll = async () => {
+    if (state === "too-large") state = "loading";
     const hasGap = performance.now() - currentAt > MAX_GAP_MS;
     if (state === "loading" || hasGap || retentionDays() > loadedDays || sightings.size() > limit) await load();
     else {
@@ -137,24 +139,14 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
     }
     if (performance.now() - evictedAt > HOUR_MS) await evictExpired();
   };
-  const pollUntilStopped = async () => {
-    let isFailing = false;
-    while (!signal.aborted) {
-      try {
-        await poll();
-        if (isFailing) options.onRecovery?.();
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing && !signal.aborted) options.onError?.(error);
-        isFailing = true;
-      }
-      const mustReload = state === "loading" && !isFailing;
-      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : mustReload ? 0 : isQuiet ? 2 * intervalMs : intervalMs;
-      await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
-      if (state === "too-large") state = "loading";
-    }
+  const pauseMs = (hasFailed: boolean) => {
+    if (state === "too-large") return RETRY_TOO_LARGE_MS;
+    if (state === "loading" && !hasFailed) return 0;
+    return isQuiet ? 2 * intervalMs : intervalMs;
   };
-  const polling = pollUntilStopped();
+  const { onError = () => {}, onRecovery } = options;
+  const polling = repeatEvery(poll, { everyMs: undefined, pauseMs, onError, onRecovery });
+  void polling.run();
 
   return {
     find: (address) => sightings.find(address, retentionStart(now(), retentionDays())),
@@ -168,7 +160,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
     bytes: sightings.bytes,
     async stop() {
       stopping.abort();
-      await polling;
+      await polling.stop();
     },
   };
 }
