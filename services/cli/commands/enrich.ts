@@ -11,7 +11,6 @@ export const define: DefineCommand = (enrich, createContext) => {
   enrich
     .option("--since <time>", "only observations from an RFC 3339 time on, or from 5m, 12h or 7d ago on (default: all)")
     .option("--dry-run", "count what would be filled in, and change nothing", false)
-    .option("--json", "as JSON", false)
     .action(async (options: EnrichOptions) => runEnrich(options, await createContext()));
 };
 

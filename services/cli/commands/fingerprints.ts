@@ -23,7 +23,6 @@ export const define: DefineCommand = (fingerprints, createContext) => {
     .option("--since <time>", "only observations from an RFC 3339 time on, or from 12h or 7d ago on", "7d")
     .addOption(new Option("--kind <kind>", "only these (default: all)").choices(FINGERPRINT_KINDS))
     .option("--limit <n>", "how many of each kind", positiveInteger, 20)
-    .option("--json", "as JSON", false)
     .action(async (options: FingerprintsOptions) => runFingerprints(options, await createContext()));
 };
 

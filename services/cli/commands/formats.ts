@@ -22,7 +22,6 @@ export const define: DefineCommand = (formats, createContext) => {
   formats
     .command("list")
     .description("list the log formats: built in, field maps that come along, those of FIELD_MAPS")
-    .option("--json", "as JSON", false)
     .action(async (options: OutputOptions) => {
       const context = await createContext();
       const sources = readFormats(context.settings.sensorLogs.fieldMaps);
@@ -38,7 +37,6 @@ export const define: DefineCommand = (formats, createContext) => {
     .argument("<map>", "the field map, a YAML file")
     .argument("[file...]", "files of records, as the sensor writes them")
     .option("--limit <n>", "how many records are shown; all are counted", positiveInteger, 20)
-    .option("--json", "as JSON", false)
     .addHelpText("after", TEST_HELP)
     .action(async (map: string, files: string[], options: TestOptions) =>
       runFormatsTest(map, files, options, await createContext()),

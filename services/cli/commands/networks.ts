@@ -25,7 +25,6 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
       .argument("<path>", 'a file or a folder, or "-" for standard input')
       .option("--id <id>", "the id of the list, instead of its file's name")
       .option("--force", "also lists that shrank, or a file that is known as a list of another kind", false)
-      .option("--json", "as JSON", false)
       .addHelpText("after", IMPORT_HELP)
       .action(async (path: string, options: ImportOptions & OutputOptions) =>
         runNetworksImport(kind, path, options, await createContext()),
@@ -38,20 +37,17 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
         'another archive (.tar.gz) of the same form; "-" is standard input',
         MISP_WARNINGLISTS,
       )
-      .option("--json", "as JSON", false)
       .action(async ({ from, json }: { from: string; json: boolean }) =>
         runNetworksUpdate(kind, from, await createContext(), { json }),
       );
     lists
       .command("list")
       .description("list them")
-      .option("--json", "as JSON", false)
       .action(async (options: OutputOptions) => runNetworksList(kind, options, await createContext()));
     lists
       .command("remove")
       .description("remove lists")
       .argument("<id...>", "as list shows them")
-      .option("--json", "as JSON", false)
       .action(async (ids: string[], options: OutputOptions) =>
         runNetworksRemove(kind, ids, await createContext(), options),
       );

@@ -37,7 +37,6 @@ export const define: DefineCommand = (replay, createContext) => {
     .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
     .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
     .option("--yes", "also when a source looks like the sensor's own address", false)
-    .option("--json", "as JSON", false)
     .action(async (files: string[], options: ReplayOptions) => runReplay(files, options, await createContext()));
 };
 

@@ -36,7 +36,6 @@ export const define: DefineCommand = (simulate, createContext) => {
     .option("--to <place>", 'where they go: "store", "kafka", or the URL of an intake', "store")
     .option("--key <key>", "the sensor key for an intake that wants one")
     .option("--remove", "delete everything simulated that is stored, and simulate nothing", false)
-    .option("--json", "as JSON", false)
     .action(async (options: SimulateOptions) => runSimulate(options, await createContext()));
 };
 

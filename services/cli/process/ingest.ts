@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";

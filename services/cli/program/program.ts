@@ -8,6 +8,8 @@ type Entry = {
   readonly description: string;
   /** Loads the file that gives the command its options, help and action. */
   readonly load: () => Promise<{ readonly define: DefineCommand }>;
+  /** It prints no result, or JSON anyway. All other commands take `--json`. */
+  readonly isWithoutJson?: true;
 };
 
 /** Every command, in the order of the help. */
@@ -16,13 +18,20 @@ const COMMANDS: readonly Entry[] = [
     name: "start",
     description: "run intake and query in one process, on an embedded ClickHouse unless CLICKHOUSE_URL is set",
     load: () => import("../commands/run/start.ts"),
+    isWithoutJson: true,
   },
   {
     name: "ingest",
     description: "run the intake: the Kafka consumer, when brokers are configured, and POST /v1/observations",
     load: () => import("../commands/run/ingest.ts"),
+    isWithoutJson: true,
   },
-  { name: "query", description: "run the query interface", load: () => import("../commands/run/query.ts") },
+  {
+    name: "query",
+    description: "run the query interface",
+    load: () => import("../commands/run/query.ts"),
+    isWithoutJson: true,
+  },
   {
     name: "migrate",
     description: "bring the schema up to date, set the retention, add what a new store starts with; then end",
@@ -135,6 +144,7 @@ const COMMANDS: readonly Entry[] = [
     name: "schema",
     description: "print the JSON Schema of an observation",
     load: () => import("../commands/schema.ts"),
+    isWithoutJson: true,
   },
 ];
 
@@ -155,12 +165,22 @@ export async function createProgram(
     .version(readVersion(), "-V, --version", "print the version")
     .option("--config <file>", "a YAML file of settings; environment variables win")
     .configureOutput({ outputError: (text, write) => write(onOneLine(text)) });
-  for (const { name, description, load } of COMMANDS) {
+  for (const { name, description, load, isWithoutJson } of COMMANDS) {
     const command = program.command(name).description(description);
-    if (isCalled(name)) (await load()).define(command, () => createContext(program.opts<GlobalOptions>()));
+    if (!isCalled(name)) continue;
+    (await load()).define(command, () => createContext(program.opts<GlobalOptions>()));
+    if (!isWithoutJson) addJsonOption(command);
   }
   pointToHelp(program, program.name());
   return program;
+}
+
+/** Adds `--json` to the commands that have an action, unless they say themselves what it prints. */
+function addJsonOption(command: Command): void {
+  const hasAction = command.commands.length === 0 || command.registeredArguments.length > 0;
+  const isDescribed = command.options.some(({ long }) => long === "--json");
+  if (hasAction && !isDescribed) command.option("--json", "as JSON", false);
+  for (const child of command.commands) addJsonOption(child);
 }
 
 /** After a usage error comes one line, as the whole help would push the error off the screen. */

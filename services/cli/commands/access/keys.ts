@@ -12,20 +12,17 @@ export const define: DefineCommand = (keys, createContext) => {
     .description("create a key and show it, once")
     .argument("<workspace>")
     .option("--label <text>", "what it is for", "")
-    .option("--json", "as JSON", false)
     .action(async (workspace: string, options: { label: string; json: boolean }) =>
       runKeysCreate(workspace, options, await createContext()),
     );
   keys
     .command("list")
     .description("list them")
-    .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) => runKeysList(options, await createContext()));
   keys
     .command("revoke")
     .description("revoke a key")
     .argument("<id>")
-    .option("--json", "as JSON", false)
     .action(async (id: string, options: OutputOptions) =>
       runRevoke("workspace", id, options, await createContext(), { name: "key", list: "keys list" }),
     );

@@ -23,7 +23,6 @@ export const define: DefineCommand = (sensors, createContext) => {
     .option("--workspace <id>", "whose they are; for the personal dataset")
     .option("--sensor-id <name>", "the one sensor that may use it; without it, any sensor")
     .option("--label <text>", "what it is for", "")
-    .option("--json", "as JSON", false)
     .option("--yes", "also when it closes the intake to senders without a key, as the first key does", false)
     .action(async (options: SensorKeyOptions & { json: boolean; yes: boolean }) =>
       runSensorsCreate(options, await createContext()),
@@ -31,19 +30,16 @@ export const define: DefineCommand = (sensors, createContext) => {
   sensors
     .command("list")
     .description("list them, and what each sensor has sent: when last, how much, what was rejected and why")
-    .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) => runSensorsList(options, await createContext()));
   sensors
     .command("open")
     .description("open the intake again to senders without a key; keys keep working")
     .option("--yes", "without asking", false)
-    .option("--json", "as JSON", false)
     .action(async (options: { yes: boolean; json: boolean }) => runSensorsOpen(options, await createContext()));
   sensors
     .command("revoke")
     .description("revoke a key")
     .argument("<id>")
-    .option("--json", "as JSON", false)
     .action(async (id: string, options: OutputOptions) =>
       runRevoke("sensor", id, options, await createContext(), { name: "sensor key", list: "sensors list" }),
     );

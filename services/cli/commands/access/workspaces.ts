@@ -13,7 +13,6 @@ export const define: DefineCommand = (command, createContext) => {
   command
     .command("list")
     .description("list them")
-    .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) => runWorkspacesList(options, await createContext()));
   for (const isNew of [true, false]) {
     command
@@ -23,7 +22,6 @@ export const define: DefineCommand = (command, createContext) => {
       .option("--name <name>", "what people call it")
       .option("--plan <plan>", "its plan")
       .option("--entitlements <list>", 'comma-separated: community_dataset, sensors; "" for none')
-      .option("--json", "as JSON", false)
       .action(async (id: string, options: WorkspaceOptions) =>
         runWorkspacesWrite(id, { ...options, isNew }, await createContext()),
       );
@@ -33,7 +31,6 @@ export const define: DefineCommand = (command, createContext) => {
     .description("revoke its keys, and delete it with its personal data")
     .argument("<id>")
     .option("--yes", "without asking", false)
-    .option("--json", "as JSON", false)
     .action(async (id: string, options: DeleteOptions) => runWorkspacesDelete(id, options, await createContext()));
 };
 

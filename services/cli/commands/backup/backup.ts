@@ -27,7 +27,6 @@ On a cluster every server makes the backup of its shard, and -shard1of2, for exa
 export const define: DefineCommand = (backup, createContext) => {
   backup
     .argument("<place>", "where to")
-    .option("--json", "as JSON", false)
     .addHelpText("after", PLACE_HELP + BACKUP_HELP)
     .action(async (place: string, options: OutputOptions) => runBackup(place, await createContext(), options));
 };

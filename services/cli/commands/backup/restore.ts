@@ -30,7 +30,6 @@ export const define: DefineCommand = (restore, createContext) => {
   restore
     .argument("<place>", "where from")
     .option("--replace", "also when the store holds data, which are lost", false)
-    .option("--json", "as JSON", false)
     .addHelpText("after", PLACE_HELP + RESTORE_HELP)
     .action(async (place: string, options: RestoreCommandOptions) => runRestore(place, options, await createContext()));
 };

@@ -22,7 +22,6 @@ export const define: DefineCommand = (cluster, createContext) => {
     .description(
       "of each server: whether it answers, its schema, its share of the observations, whether a replica has all rows",
     )
-    .option("--json", "as JSON", false)
     .addHelpText("after", CHECK_HELP)
     .action(async (options: OutputOptions) =>
       (await import("./check.ts")).runClusterCheck(options, await createContext()),
@@ -35,7 +34,6 @@ export const define: DefineCommand = (cluster, createContext) => {
     .requiredOption("--from-cluster <name>", "the cluster that the services use")
     .requiredOption("--from-database <name>", "the database that the services use")
     .option("--finish", "the intake is stopped: copy the rest, and make the copy a store", false)
-    .option("--json", "as JSON", false)
     .addHelpText("after", REBALANCE_HELP)
     .action(async (options: RebalanceCommandOptions) =>
       (await import("./rebalance.ts")).runClusterRebalance(options, await createContext()),

@@ -20,7 +20,6 @@ export const define: DefineCommand = (deadLetters, createContext) => {
     .description("count them by source and reason, and list the newest")
     .option("--limit <n>", "how many to list", limit, 20)
     .option("--include-done", "also those that a retry has stored", false)
-    .option("--json", "as JSON", false)
     .action(async (options: ListOptions) =>
       (await import("./list-and-show.ts")).runDeadLettersList(options, await createContext()),
     );
@@ -41,7 +40,6 @@ export const define: DefineCommand = (deadLetters, createContext) => {
     .option("--all", "all that are open", false)
     .option("--dry-run", "say what a retry would do, and change nothing", false)
     .option("--override-permission", "store also what its sender was not permitted to write", false)
-    .option("--json", "as JSON", false)
     .addHelpText("after", RETRY_HELP)
     .action(async (ids: string[], options: RetryOptions) =>
       (await import("./retry.ts")).runDeadLettersRetry(ids, options, await createContext()),
@@ -51,7 +49,6 @@ export const define: DefineCommand = (deadLetters, createContext) => {
     .option("--all", "all of them", false)
     .option("--dry-run", "say what it would delete, and change nothing", false)
     .option("--yes", "without asking", false)
-    .option("--json", "as JSON", false)
     .action(async (options: PurgeOptions) =>
       (await import("./purge.ts")).runDeadLettersPurge(options, await createContext()),
     );

@@ -10,10 +10,7 @@ Exit code: 0 when all is well, 1 with warnings, 2 with failures. It starts nothi
 seconds also when ClickHouse or the brokers are away.`;
 
 export const define: DefineCommand = (doctor, createContext) => {
-  doctor
-    .option("--json", "as JSON", false)
-    .addHelpText("after", HELP)
-    .action(async (options: OutputOptions) => runDoctor(options, await createContext()));
+  doctor.addHelpText("after", HELP).action(async (options: OutputOptions) => runDoctor(options, await createContext()));
 };
 
 const EXIT_CODES: Readonly<Record<Severity, number>> = { ok: 0, unknown: 0, warning: 1, failure: 2 };

@@ -6,7 +6,6 @@ import { type OutputOptions, printable } from "../../framework/output.ts";
 
 export const define: DefineCommand = (status, createContext) => {
   status
-    .option("--json", "as JSON", false)
     .addHelpText("after", '\nIt only reports. "noisefloor doctor" checks the same, with a remedy for each fault.')
     .action(async (options: OutputOptions) => runStatus(options, await createContext()));
 };

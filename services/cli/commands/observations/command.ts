@@ -19,7 +19,6 @@ export const define: DefineCommand = (observations, createContext) => {
   )
     .option("--dry-run", "say what it would delete, and change nothing", false)
     .option("--yes", "without asking", false)
-    .option("--json", "as JSON", false)
     .addHelpText("after", REMOVE_HELP)
     .action(async (options: RemoveOptions) =>
       (await import("./remove.ts")).runObservationsRemove(options, await createContext()),

@@ -7,7 +7,6 @@ import { openStore } from "../../store/prepare-store.ts";
 export const define: DefineCommand = (migrate, createContext) => {
   migrate
     .option("--yes", "also when a shorter RETENTION_DAYS deletes more than a tenth of what is stored", false)
-    .option("--json", "as JSON", false)
     .action(async (options: MigrateOptions) => runMigrate(options, await createContext()));
 };
 

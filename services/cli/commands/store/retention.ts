@@ -12,7 +12,6 @@ import { closingAfter, openPreparedStore } from "../../store/store.ts";
 export const define: DefineCommand = (retention, createContext) => {
   retention
     .option("--days <n>", "also what this retention would delete (default: RETENTION_DAYS)", positiveInteger)
-    .option("--json", "as JSON", false)
     .action(async (options: { days?: number; json: boolean }) => runRetention(options, await createContext()));
 };
 

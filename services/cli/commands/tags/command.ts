@@ -22,7 +22,6 @@ export const define: DefineCommand = (tags, createContext) => {
     .command("import")
     .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
     .argument("<file>", 'or "-" for standard input')
-    .option("--json", "as JSON", false)
     .action(async (file: string, options: OutputOptions) =>
       (await import("./catalogue.ts")).runTagsImport(file, await createContext(), options),
     );
@@ -32,7 +31,6 @@ export const define: DefineCommand = (tags, createContext) => {
       .description(`make tagging rules of ${description}, refusing what cannot be said`)
       .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
       .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
-      .option("--json", "as JSON", false)
       .action(async (paths: string[], options: { to: string; json: boolean }) =>
         (await import("./import-rules.ts")).runTagsImportRules(language, paths, options, await createContext()),
       );
@@ -40,7 +38,6 @@ export const define: DefineCommand = (tags, createContext) => {
   tags
     .command("list")
     .description("list them")
-    .option("--json", "as JSON", false)
     .action(async (options: OutputOptions) =>
       (await import("./catalogue.ts")).runTagsList(options, await createContext()),
     );
@@ -49,7 +46,6 @@ export const define: DefineCommand = (tags, createContext) => {
     .description("remove tags from the catalogue; those of the starter catalogue stay")
     .argument("<tag...>", "their slugs or ids")
     .option("--yes", "also when observations carry them", false)
-    .option("--json", "as JSON", false)
     .action(async (references: string[], options: { yes: boolean; json: boolean }) =>
       (await import("./catalogue.ts")).runTagsRemove(references, options, await createContext()),
     );
@@ -57,7 +53,6 @@ export const define: DefineCommand = (tags, createContext) => {
     .command("lint")
     .description("check files of tags and their rules; exit code 1 when one has an error")
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
-    .option("--json", "as JSON", false)
     .action(async (folders: string[], options: OutputOptions) =>
       (await import("./lint.ts")).runTagsLint(folders, await createContext(), options),
     );
@@ -65,7 +60,6 @@ export const define: DefineCommand = (tags, createContext) => {
     .command("test")
     .description("run the examples and counterexamples of rules; exit code 1 when one fails")
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
-    .option("--json", "as JSON", false)
     .action(async (folders: string[], options: OutputOptions) =>
       (await import("./lint.ts")).runTagsTest(folders, await createContext(), options),
     );
@@ -76,7 +70,6 @@ export const define: DefineCommand = (tags, createContext) => {
     .option("--until <time>", "only those before this time")
     .option("--tag <tag>", "only this tag, by its slug or id; may stand several times", collect, [])
     .option("--dry-run", "count what would change, and change nothing", false)
-    .option("--json", "as JSON", false)
     .addHelpText("after", REAPPLY_HELP)
     .action(async (options: ReapplyCommandOptions) =>
       (await import("./reapply.ts")).runTagsReapply(options, await createContext()),
@@ -93,7 +86,6 @@ export const define: DefineCommand = (tags, createContext) => {
     .option("--address <ip>", "of each tag of this address: whether a rule or a sender gave it, and when")
     .option("--tag <slug>", "each clause of this tag's rule, with what the observation has in its field")
     .option("--all", "every rule that lacks one clause, instead of the ten closest", false)
-    .option("--json", "as JSON", false)
     .action(async (event: string | undefined, options: ExplainOptions & { address?: string }) => {
       const { address } = options;
       if ((event === undefined) === (address === undefined)) {
