@@ -26,15 +26,13 @@ test("texts are written after their length, whatever it and their characters are
   );
 });
 
-test("more is written than was reserved at first, and a part of it is copied", () => {
+test("more is written than was reserved at first", () => {
   const to = valueWriter();
   const long = "x".repeat(700_000);
   to.text(long);
-  const start = to.length();
   to.text("é");
   TEXTS.write(to, [long, long]);
-  to.bytes(to.copy(start).subarray(0, 3));
-  const written = Buffer.concat([text(long), text("é"), array([long, long]), text("é")]);
+  const written = Buffer.concat([text(long), text("é"), array([long, long])]);
   expect(to.copy().equals(written)).toBe(true);
 });
 

@@ -11,7 +11,7 @@ export type ValueWriter = {
   uint8(value: number): void;
   uint16(value: number): void;
   uint32(value: number): void;
-  /** Of a number up to 2^53. */
+  /** A number up to 2^53. */
   uint64(value: number): void;
   bigUint64(value: bigint): void;
   float32(value: number): void;
@@ -19,10 +19,8 @@ export type ValueWriter = {
   count(value: number): void;
   /** The same byte several times. */
   fill(byte: number, times: number): void;
-  bytes(written: Uint8Array): void;
-  /** A copy of what was written from a length on. */
-  copy(from?: number): Buffer;
-  length(): number;
+  /** A copy of what was written since {@link clear}. */
+  copy(): Buffer;
   clear(): void;
 };
 
@@ -68,11 +66,6 @@ export function valueWriter(): ValueWriter {
       bytes[length++] = code;
     }
   };
-  const copyIn = (written: Uint8Array) => {
-    reserve(written.length);
-    bytes.set(written, length);
-    length += written.length;
-  };
   const uint32 = (value: number) => {
     reserve(4);
     length = bytes.writeUInt32LE(value, length);
@@ -80,14 +73,14 @@ export function valueWriter(): ValueWriter {
   return {
     text,
     uuid(value) {
-      let known = uuids.get(value);
-      if (known === undefined) {
-        known = uuidBytes(value);
-        uuids.set(value, known);
+      let encoded = uuids.get(value);
+      if (encoded === undefined) {
+        encoded = uuidBytes(value);
+        uuids.set(value, encoded);
       }
-      reserve(known.length);
-      // So few bytes are copied faster one by one.
-      for (let at = 0; at < known.length; at++) bytes[length++] = known[at] ?? 0;
+      reserve(encoded.length);
+      // Sixteen bytes are copied faster one by one.
+      for (let index = 0; index < encoded.length; index++) bytes[length++] = encoded[index] ?? 0;
     },
     time(ms) {
       // Its halves: to make a BigInt of it takes four times as long.
@@ -123,9 +116,7 @@ export function valueWriter(): ValueWriter {
       bytes.fill(byte, length, length + times);
       length += times;
     },
-    bytes: copyIn,
-    copy: (from = 0) => Buffer.from(bytes.subarray(from, length)),
-    length: () => length,
+    copy: () => Buffer.from(bytes.subarray(0, length)),
     clear() {
       length = 0;
     },
