@@ -42,7 +42,7 @@ export default defineConfig({
     maxWorkers: 4,
     // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
     isolate: false,
-    reporters: ["default", "./test/support/slowest-files.ts"],
+    reporters: ["default", "./test/support/timings/reporter.ts"],
     projects: (isOneNamed ? [unit, integration] : [all]).map((test) => ({ extends: true, test })),
   },
 });

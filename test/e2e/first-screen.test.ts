@@ -23,9 +23,10 @@ async function takePort(): Promise<string> {
 
 test("a port in use and a demo beyond the retention are told before anything is started, made or migrated", async () => {
   const [port, free] = [await takePort(), String(await getPort())];
+  const { dataDir } = commandLine;
   const here = (args: readonly string[], env: Record<string, string> = {}) =>
-    commandLine.run(args, { HTTP_PORT: free, ...env }).finished;
-  expect(await here(["start"], { HTTP_PORT: port })).toEqual({
+    runInProcess(args, { DATA_DIR: dataDir, HTTP_PORT: free, ...env });
+  expect(await commandLine.run(["start"], { HTTP_PORT: port }).finished).toEqual({
     code: 1,
     stdout: "",
     stderr: `noisefloor: HTTP_PORT: another process listens on port ${port} of 127.0.0.1 already\n`,
@@ -34,9 +35,8 @@ test("a port in use and a demo beyond the retention are told before anything is 
     expect.stringMatching(new RegExp(`^noisefloor: only ${days} days are kept, and --demo 365 goes further back\\n$`));
   expect(await here(["start", "--demo", "365"])).toMatchObject({ code: 1, stdout: "", stderr: demo(100) });
   expect(await here(["start", "--demo", "365"], { RETENTION_DAYS: "200" })).toMatchObject({ stderr: demo(200) });
-  expect(await readdir(commandLine.dataDir)).toEqual([]);
+  expect(await readdir(dataDir)).toEqual([]);
   // The retention that a store has already counts, too.
-  const { dataDir } = commandLine;
   expect(await runInProcess(["migrate"], { DATA_DIR: dataDir, RETENTION_DAYS: "300" })).toMatchObject({ code: 0 });
   expect(await here(["start", "--demo", "365"])).toMatchObject({ code: 1, stdout: "", stderr: demo(300) });
 });

@@ -11,6 +11,7 @@ import { type PartReport, type Report, reportSchema } from "../bench/report/repo
 import { toMarkdown } from "../bench/report/table.ts";
 import { measurePart, openRun } from "../bench/run.ts";
 import { shapeOf } from "../bench/shape.ts";
+import { onDemand } from "../support/servers/on-demand.ts";
 import { withoutCompiling } from "../support/worlds/databases.ts";
 
 const SIZE = 30_000;
@@ -21,7 +22,7 @@ let opened: ReturnType<typeof openRun>;
 const parts: PartReport[] = [];
 
 beforeAll(async () => {
-  const broker = async () => inject("kafkaBrokers").split(",")[0] ?? "";
+  const broker = async () => (await onDemand("kafka")).split(",")[0] ?? "";
   const server = inject("clickhouse");
   const clickhouse = { ...server, url: withoutCompiling(server.url) };
   opened = openRun({ clickhouse, broker, size: SIZE, smaller: [1 / 4], seed: SEED, pace: PACE, say: () => {} });

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { badEvents } from "../soak/bad-events.ts";
 import { kill } from "../soak/kill.ts";
 import { runScenario } from "../soak/scenario.ts";
 import { storeOutage } from "../soak/store-outage.ts";
 import { terminate } from "../soak/terminate.ts";
+import { onDemand } from "../support/servers/on-demand.ts";
 import { type SoakServers, startSoakServers } from "../support/worlds/soak-stage.ts";
 
 const SEED = 1;
@@ -14,7 +15,7 @@ let servers: SoakServers;
 beforeAll(async () => {
   // None of these scenarios restarts the broker.
   const restart = () => Promise.reject(new Error("other tests use this broker"));
-  servers = await startSoakServers(async () => ({ address: inject("kafkaBrokers"), restart, stop: async () => {} }));
+  servers = await startSoakServers(async () => ({ address: await onDemand("kafka"), restart, stop: async () => {} }));
 });
 afterAll(() => servers.close());
 

@@ -282,7 +282,7 @@ test("keys that were revoked since the backup stay revoked, and those made since
 test("what the intake read from the topic since the backup can be read again as the restore says", async () => {
   expect(await restoreWorld(other, whole)).toMatch(/\nThe newest observation was received at 20\S+Z\.$/);
   const connection = { brokers: ["one:9092", "two:9092"], clientId: "", tls: false };
-  const kafka = { ...freshKafka(), connection, groupId: "the-group", topic: "the-topic" };
+  const kafka = { ...(await freshKafka()), connection, groupId: "the-group", topic: "the-topic" };
   const said = commandOver(other, { ...kafka, instanceId: "one" });
   await runRestore(whole, { replace: true }, said);
   expect(said.lines.join("\n")).toMatch(/KAFKA_INSTANCE_ID stays a member for 30 s after it has stopped:\nuntil then/);

@@ -45,7 +45,7 @@ const disk = (): DiskGuard => ({
 
 const seen = (ip: string, members: object = {}) => observationLine(ip, NOW - 1_000, members);
 
-async function intake(kafka?: ReturnType<typeof freshKafka>) {
+async function intake(kafka?: Awaited<ReturnType<typeof freshKafka>>) {
   const ingest = await ingestOf(world, kafka, now, [], undefined, undefined, { disk: disk() });
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();
@@ -89,7 +89,7 @@ test("below the floor a request is rejected unread with a message, and accepted 
 });
 
 test("below the floor messages wait in the topic, their consumer remains alive, and nothing is lost", async () => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const { ingest, post } = await intake(kafka);
   const producer = await producerOf(kafka);
   onTestFinished(producer.close);

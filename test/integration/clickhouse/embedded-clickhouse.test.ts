@@ -9,7 +9,7 @@ import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/e
 import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
 import { locateLibrary } from "@noisefloor/clickhouse/embedded/embedded-process.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { eventually, throughout } from "../../support/eventually.ts";
 import { testInFull } from "../../support/test-in-full.ts";
@@ -62,58 +62,71 @@ test("data survive a stop and a start, and ordinary work leaves the server's log
   expect(await readFile(join(dataDir, "clickhouse", "clickhouse.log"), "utf8")).toBe("");
 });
 
-test("no user gets in without a password, not even the one that keeps the server alive", async () => {
-  const { connection } = await start();
-  await expect(ask({ ...connection, username: "default", password: "" }, "SELECT 1")).rejects.toThrow();
-  await expect(ask({ ...connection, password: "guess" }, "SELECT 1")).rejects.toThrow(/Authentication failed/);
-  for (const name of ["credentials.json", "config.xml", "server.json"]) {
-    expect((await stat(join(dataDir, "clickhouse", name))).mode & 0o077, name).toBe(0);
-  }
-});
+describe("a running server", () => {
+  let shared: EmbeddedClickHouse;
+  let itsData: string;
 
-test("it listens on one port of the loopback address, and speaks no protocol but HTTP there", async () => {
-  const { connection, pid } = await start();
-  if (process.platform !== "linux") return;
-  const own = new Set<string>();
-  for (const descriptor of await readdir(`/proc/${pid}/fd`)) {
-    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
-    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
-    if (inode !== undefined) own.add(inode);
-  }
-  const listening: string[] = [];
-  for (const file of ["tcp", "tcp6"]) {
-    for (const line of (await readFile(`/proc/net/${file}`, "utf8")).split("\n").slice(1)) {
-      const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
-      if (state === "0A" && own.has(inode)) listening.push(local);
+  beforeAll(async () => {
+    itsData = await mkdtemp(join(tmpdir(), "noisefloor-embedded-"));
+    vi.stubEnv("SENSOR_KEYS", "a-secret-of-the-service");
+    vi.stubEnv("TZ", "UTC");
+    shared = await startEmbedded(itsData);
+    vi.unstubAllEnvs();
+  });
+  afterAll(async () => {
+    await shared.stop();
+    await rm(itsData, { recursive: true, force: true });
+  });
+
+  test("no user gets in without a password, not even the one that keeps the server alive", async () => {
+    const { connection } = shared;
+    await expect(ask({ ...connection, username: "default", password: "" }, "SELECT 1")).rejects.toThrow();
+    await expect(ask({ ...connection, password: "guess" }, "SELECT 1")).rejects.toThrow(/Authentication failed/);
+    for (const name of ["credentials.json", "config.xml", "server.json"]) {
+      expect((await stat(join(itsData, "clickhouse", name))).mode & 0o077, name).toBe(0);
     }
-  }
-  const hexPort = Number(new URL(connection.url).port).toString(16).toUpperCase().padStart(4, "0");
-  expect(listening).toEqual([`0100007F:${hexPort}`]);
-});
+  });
 
-test.runIf(process.platform === "linux")("its environment has nothing of ours but the time zone", async () => {
-  vi.stubEnv("SENSOR_KEYS", "a-secret-of-the-service");
-  vi.stubEnv("TZ", "UTC");
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { pid } = await start();
-  const variables = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter((variable) => variable !== "");
-  expect(variables.filter((variable) => !variable.startsWith("LD_LIBRARY_PATH="))).toEqual(["TZ=UTC"]);
-});
+  test("it listens on one port of the loopback address, and speaks no protocol but HTTP there", async () => {
+    const { connection, pid } = shared;
+    if (process.platform !== "linux") return;
+    const sockets = new Set<string>();
+    for (const descriptor of await readdir(`/proc/${pid}/fd`)) {
+      const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
+      const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+      if (inode !== undefined) sockets.add(inode);
+    }
+    const listening: string[] = [];
+    for (const file of ["tcp", "tcp6"]) {
+      for (const line of (await readFile(`/proc/net/${file}`, "utf8")).split("\n").slice(1)) {
+        const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+        if (state === "0A" && sockets.has(inode)) listening.push(local);
+      }
+    }
+    const hexPort = Number(new URL(connection.url).port).toString(16).toUpperCase().padStart(4, "0");
+    expect(listening).toEqual([`0100007F:${hexPort}`]);
+  });
 
-test("a data directory that another process uses is an error that says what to do", async () => {
-  await start();
-  await expect(startEmbedded(dataDir)).rejects.toThrow(
-    /is in use by (pid \d+ \(a service\)|another process): stop it first, or set DATA_DIR/,
-  );
-});
+  test.runIf(process.platform === "linux")("its environment has nothing of ours but the time zone", async () => {
+    const variables = (await readFile(`/proc/${shared.pid}/environ`, "utf8"))
+      .split("\0")
+      .filter((variable) => variable !== "");
+    expect(variables.filter((variable) => !variable.startsWith("LD_LIBRARY_PATH="))).toEqual(["TZ=UTC"]);
+  });
 
-test("a second command uses the running server, and leaves it running", async () => {
-  const server = await start();
-  const other = await openClickHouse({ dataDir }, { purpose: "command" });
-  expect(other.origin).toBe("running");
-  expect(other.connection).toEqual(server.connection);
-  await other.close();
-  expect(await ask(server.connection, "SELECT 1")).toBe("1");
+  test("a data directory that another process uses is an error that says what to do", async () => {
+    await expect(startEmbedded(itsData)).rejects.toThrow(
+      /is in use by (pid \d+ \(a service\)|another process): stop it first, or set DATA_DIR/,
+    );
+  });
+
+  test("a second command uses the running server, and leaves it running", async () => {
+    const other = await openClickHouse({ dataDir: itsData }, { purpose: "command" });
+    expect(other.origin).toBe("running");
+    expect(other.connection).toEqual(shared.connection);
+    await other.close();
+    expect(await ask(shared.connection, "SELECT 1")).toBe("1");
+  });
 });
 
 testInFull("commands that start at the same moment work one after the other, each on a server of its own", async () => {

@@ -39,7 +39,7 @@ test("while the store is down, Kafka waits and HTTP gets a 503; when it is back,
   const client = connect(server.connection, "noisefloor-tests");
   const catalogue = await openTagCatalogue(client);
   const accessCache = await openAccessCache(client);
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const deps = {
     client,
     catalogue,

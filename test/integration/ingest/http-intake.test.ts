@@ -274,7 +274,7 @@ test("a tag imported a moment ago is known to the next request", async () => {
 });
 
 test("with brokers configured, accepted records are in the topic when the answer comes, in their own bytes", async () => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const ingest = await ingestOf(world, kafka, now);
   const published = await makeApp(INGEST_OPERATIONS, ingest.register);
   const line = `{ "source_ip": "45.1.5.1", "sensor_id":"s",  "observed_at": "${new Date(NOW).toISOString()}" }`;
@@ -287,7 +287,7 @@ test("with brokers configured, accepted records are in the topic when the answer
 });
 
 test("while the brokers cannot be reached, the answer is a 503 with a message alone", async () => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const ingest = await ingestOf(world, kafka, now);
   const published = await makeApp(INGEST_OPERATIONS, ingest.register);
   onTestFinished(() => published.close());

@@ -36,7 +36,7 @@ test.each([
   ["states its scope is published byte for byte", { dataset: "personal", workspace_id: "team-a" }, {}],
 ])("through a topic, an observation that %s", async (_, members, added) => {
   const key = await keys.addKey(TEAM_A);
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const ingest = await ingestOf(keys.world, kafka, now);
   const published = await makeApp(INGEST_OPERATIONS, ingest.register);
   const sent = keys.observation({ observation_id: "one", metadata: { port: 22 }, ...members });
@@ -59,7 +59,7 @@ const ROUTES = [...atVolume([], [["directly"]]), ["through a topic"]];
 
 /** An intake that stores observations by this route, with a key in `SENSOR_KEYS`. */
 async function openIntake(route: string | undefined) {
-  const kafka = route === "through a topic" ? freshKafka() : undefined;
+  const kafka = route === "through a topic" ? await freshKafka() : undefined;
   const ingest = await ingestOf(keys.world, kafka, now, [SHARED_KEY]);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();

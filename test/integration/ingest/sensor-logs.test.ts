@@ -149,7 +149,7 @@ test("a shipper that asks before it sends, with a key or without, hears whether 
 });
 
 test("a raw topic is consumed beside the topic of observations, and brings nothing twice", async () => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const raw = { topic: `${kafka.topic}-cowrie`, format: "auto" };
   await open({ kafka: { ...kafka, rawTopics: [raw] } });
   await ingest?.start();

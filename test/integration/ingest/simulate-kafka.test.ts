@@ -14,7 +14,7 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 const NOW = Date.now();
 const OPTIONS = { ...DEFAULTS, seed: 5, sources: 300, days: 1, perDay: 400, until: new Date(NOW).toISOString() };
 
-const kafka = freshKafka();
+const kafka = await freshKafka();
 let world: World;
 let ingest: Ingest;
 let stopRows: () => void;

@@ -136,7 +136,7 @@ test("what the rule of a tag matches can be read, as it is now, and none of a ta
 });
 
 test("observations of the topic get the tags of rules as well", async () => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const ingest = await ingestOf(world, kafka, now, [], createMetrics(), () => RETENTION_DAYS, { rows: rowsOf() });
   const durable = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();

@@ -28,7 +28,7 @@ const storedBy = defineQuery({
 test.each(atVolume(["zstd"], ["gzip", "snappy", "lz4", "zstd"]))(
   "messages that are compressed with %s are read",
   async (method) => {
-    const kafka = freshKafka();
+    const kafka = await freshKafka();
     const config = { "compression.type": method };
     await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 2, config }], silent);
     const ingest = await ingestOf(world, kafka, () => NOW);

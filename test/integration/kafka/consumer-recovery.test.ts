@@ -21,7 +21,7 @@ const BROKER: Library = load("kafkajs/src/broker/index.js");
 let kafka: KafkaSettings;
 let producer: StreamProducer;
 beforeEach(async () => {
-  kafka = freshKafka();
+  kafka = await freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1 }], silent);
   producer = await producerOf(kafka);
 });

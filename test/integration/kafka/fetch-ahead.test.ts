@@ -12,7 +12,7 @@ let kafka: KafkaSettings;
 /** Holds the second message: the broker says that more follows the first, and keeps it back until this ends. */
 let transaction: Transaction;
 beforeEach(async () => {
-  kafka = freshKafka();
+  kafka = await freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1 }], silent);
   const producer = await openProducer(kafka);
   await producer.send({ topic: kafka.topic, messages: [{ value: "first" }] });

@@ -50,7 +50,7 @@ const CASES: readonly Case[] = [
 ];
 
 test.each(CASES.slice(0, atVolume(1, 2)))("%s", async (_, [firstId, secondId], isRebalanced) => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 2 }], silent);
   const producer = await producerOf(kafka);
   const first = await member(kafka, firstId);

@@ -260,7 +260,7 @@ test("a clock two hours ahead is a 503 with the reason, and the intake is not re
 
 test("metrics count records by outcome, rows of inserts and the lag of the group; the consumer is alive", async () => {
   const metrics = createMetrics();
-  const measured = { ...freshKafka(), lagIntervalMs: 200 };
+  const measured = { ...(await freshKafka()), lagIntervalMs: 200 };
   const other = await ingestOf(world, measured, now, [], metrics);
   await expect(other.checks.kafka?.()).rejects.toThrow("no fetch or heartbeat for 60 s");
   await producer.produce(

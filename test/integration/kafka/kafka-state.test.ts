@@ -7,7 +7,7 @@ import { endOffsets, freshKafka, producerOf } from "../../support/worlds/consumi
 import { silent } from "../../support/worlds/http.ts";
 
 test("status reads the lag of each topic, and says which one is missing", async () => {
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const { connection, topic, groupId } = kafka;
   await ensureTopics(connection, [{ name: topic, partitions: 2 }], silent);
   const producer = await producerOf(kafka);
@@ -32,7 +32,7 @@ test("status reads the lag of each topic, and says which one is missing", async 
 });
 
 test("status compares the brokers' clock with this machine's", async () => {
-  const { connection } = freshKafka();
+  const { connection } = await freshKafka();
   const skewOf = async (now: () => number) => (await readKafkaState(connection, [], silent, now)).skewMs ?? Number.NaN;
   expect(Math.abs(await skewOf(Date.now))).toBeLessThan(HOUR_MS / 60);
   const slow = await skewOf(() => Date.now() - HOUR_MS);

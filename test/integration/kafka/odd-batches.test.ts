@@ -8,8 +8,8 @@ import { committedOffsets, endOffsets, freshKafka } from "../../support/worlds/c
 import { silent } from "../../support/worlds/http.ts";
 
 let kafka: KafkaSettings;
-beforeEach(() => {
-  kafka = freshKafka();
+beforeEach(async () => {
+  kafka = await freshKafka();
 });
 
 const makeTopic = (config: Record<string, string> = {}) =>
@@ -17,7 +17,7 @@ const makeTopic = (config: Record<string, string> = {}) =>
 
 /** The messages that a new group receives from the topic, up to its end. */
 async function readAll(): Promise<string[]> {
-  const { groupId } = freshKafka();
+  const { groupId } = await freshKafka();
   const seen: string[] = [];
   const consumer = kafkaConsumer(kafka.connection, { ...kafka, groupId, fromBeginning: true }, silent);
   await consumer.start(async ({ messages }) => {

@@ -10,7 +10,7 @@ const TEXTS = ["0", "1", "2", "3"];
 
 let kafka: KafkaSettings;
 beforeEach(async () => {
-  kafka = freshKafka();
+  kafka = await freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1 }], silent);
   const producer = await producerOf(kafka);
   await producer.produce(

@@ -8,12 +8,13 @@ import { openStore } from "@noisefloor/cli/store/prepare-store.ts";
 import type { Store } from "@noisefloor/cli/store/store.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { evaluate, type Round, readScrape, type Sample } from "../../support/alerts/promql.ts";
 import { ALERT_SCENARIOS, applyChange, type Scenario, wellAtFirst } from "../../support/alerts/scenarios.ts";
 import { eventually } from "../../support/eventually.ts";
+import { onDemand } from "../../support/servers/on-demand.ts";
 import { startRelay } from "../../support/servers/relay.ts";
 import { testInFull } from "../../support/test-in-full.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
@@ -38,7 +39,7 @@ const rulesSchema = z.object({
 });
 type Rule = z.output<typeof rulesSchema>["groups"][number]["rules"][number];
 
-const kafka = freshKafka();
+const kafka = await freshKafka();
 const dataDir = join(tmpdir(), kafka.topic);
 let world: World;
 let store: Store;
@@ -156,7 +157,7 @@ describe.concurrent("alerts", () => {
   });
 
   testInFull("a lag that could not be read at first is reported once the brokers can be reached", async () => {
-    const [host = "", port = ""] = (inject("kafkaBrokers").split(",")[0] ?? "").split(":");
+    const [host = "", port = ""] = ((await onDemand("kafka")).split(",")[0] ?? "").split(":");
     const relay = await startRelay(host, Number(port));
     await relay.stop();
     let failures = 0;

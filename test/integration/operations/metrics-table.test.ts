@@ -46,7 +46,7 @@ async function describeMetrics(): Promise<readonly MetricDescription[]> {
   const dataDir = await mkdtemp(join(tmpdir(), "noisefloor-metrics-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const { settings, log } = await createContext({
-    ...environmentOf(world.connection, freshKafka()),
+    ...environmentOf(world.connection, await freshKafka()),
     LOG_LEVEL: "silent",
     DATA_DIR: dataDir,
     HTTP_PORT: "0",

@@ -2,11 +2,12 @@ import { gunzipSync } from "node:zlib";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { EXPLORER_SECURITY_POLICY, readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { FastifyInstance } from "fastify";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { builtExplorer } from "../../support/servers/on-demand.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
-const explorer = readExplorer(inject("explorer"));
+const explorer = readExplorer(await builtExplorer());
 let world: World;
 let app: FastifyInstance;
 let url: string;

@@ -1,8 +1,9 @@
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type ExplorerWindow, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
 import { type ExplorerWorld, NOISE, openExplorerWorld } from "../../support/browser/explorer-world.ts";
+import { builtExplorer } from "../../support/servers/on-demand.ts";
 import { atVolume } from "../../support/volume.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 
@@ -119,7 +120,7 @@ test("a browser that allows no storage shows every page, and takes a key until t
 });
 
 test("a service whose database is too slow says so", async () => {
-  const explorer = readExplorer(inject("explorer"));
+  const explorer = readExplorer(await builtExplorer());
   const slow = await makeApp(QUERY_OPERATIONS, (made, metrics) => shown.world.register(made, metrics, { explorer }), {
     deadlineMs: 1,
   });

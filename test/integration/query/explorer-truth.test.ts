@@ -1,10 +1,11 @@
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { launchBrowser } from "../../support/browser/browser.ts";
 import { type ExplorerOptions, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
+import { builtExplorer } from "../../support/servers/on-demand.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -24,7 +25,7 @@ let url: string;
 let key: string;
 
 async function serve(served: World): Promise<string> {
-  const explorer = readExplorer(inject("explorer"));
+  const explorer = readExplorer(await builtExplorer());
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => served.register(made, metrics, { explorer }));
   closing.push(() => app.close());
   return app.listen({ host: "127.0.0.1", port: 0 });

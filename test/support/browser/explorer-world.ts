@@ -4,8 +4,9 @@ import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Browser } from "playwright-core";
-import { expect, inject } from "vitest";
+import { expect } from "vitest";
 import { networkList } from "../builders/network-list.ts";
+import { builtExplorer } from "../servers/on-demand.ts";
 import { makeApp } from "../worlds/http.ts";
 import { createWorld, makeTag, type World } from "../worlds/world.ts";
 import { launchBrowser } from "./browser.ts";
@@ -37,7 +38,7 @@ export type ExplorerWorld = {
 
 /** A browser, and the explorer of a database with hostile texts of sensors. @param now the clock of the services. */
 export async function openExplorerWorld(now: () => number = () => NOW): Promise<ExplorerWorld> {
-  const explorer = readExplorer(inject("explorer"));
+  const explorer = readExplorer(await builtExplorer());
   expect(explorer).toBeDefined();
   const launching = launchBrowser();
   const world = await createWorld(now);

@@ -1,40 +1,58 @@
 import { execFile } from "node:child_process";
-import { dirname, join } from "node:path";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import type { TestProject } from "vitest/node";
-import { provideClickHouse, provideKafka } from "./providers.ts";
+import { z } from "zod";
+import type { OnDemand } from "./on-demand.ts";
+import { provideClickHouse, provideKafka, type Running } from "./providers.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     clickhouse: ClickHouseConnection;
-    kafkaBrokers: string;
-    /** The folder with the built pages. */
-    explorer: string;
+    /** The URL at which a worker asks for what is started on demand. */
+    onDemand: string;
   }
 }
 
 const BUILD = fileURLToPath(new URL("../../../infra/build.mjs", import.meta.url));
 
-/** Starts the real servers once for all test files, and ends them after the last. */
+/** Else the first processes that tests start would each build the program. */
+async function build(): Promise<Running<string>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [BUILD]);
+  return { at: dirname(stdout.trim()), stop: async () => {} };
+}
+
+/** Starts the real servers once for all test files, Kafka when the first asks for it, and ends them after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [build, ...servers] = await Promise.allSettled([
-    // Else the first processes that tests start would each build the program.
-    promisify(execFile)(process.execPath, [BUILD]),
-    provideClickHouse(process.env),
-    provideKafka(process.env),
-  ]);
-  const stop = async () => {
-    for (const server of servers) if (server.status === "fulfilled") await server.value.stop();
+  const clickhouse = await provideClickHouse(process.env);
+  const starts: Readonly<Record<OnDemand, () => Promise<Running<string>>>> = {
+    kafka: () => provideKafka(process.env),
+    build,
   };
-  const [clickhouse, kafka] = servers;
-  if (build.status === "rejected" || clickhouse.status === "rejected" || kafka.status === "rejected") {
-    await stop();
-    throw [build, clickhouse, kafka].find((one) => one.status === "rejected")?.reason;
-  }
-  project.provide("explorer", join(dirname(build.value.stdout.trim()), "explorer"));
-  project.provide("clickhouse", clickhouse.value.at);
-  project.provide("kafkaBrokers", kafka.value.at);
-  return stop;
+  const started = new Map<OnDemand, Promise<Running<string>>>();
+  const start = (name: OnDemand) => {
+    const running = started.get(name) ?? starts[name]();
+    started.set(name, running);
+    return running;
+  };
+  const server = createServer((request, response) => {
+    const name = request.url === "/kafka" ? "kafka" : "build";
+    start(name).then(
+      ({ at }) => response.end(at),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = z.object({ port: z.int() }).parse(server.address());
+  project.provide("clickhouse", clickhouse.at);
+  project.provide("onDemand", `http://127.0.0.1:${port}`);
+  return async () => {
+    server.close();
+    for (const running of started.values()) await running.then(({ stop }) => stop()).catch(() => {});
+    await clickhouse.stop();
+  };
 }

@@ -8,6 +8,7 @@ import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
 import { BINARY, type Finished } from "../worlds/command-line.ts";
 import { runInProcess } from "../worlds/in-process.ts";
+import { ensureBuilt } from "./on-demand.ts";
 
 /** `noisefloor start` whose data directory is a disk of its own, which can be filled to the last byte. */
 export type SmallDisk = {
@@ -32,6 +33,7 @@ export type SmallDisk = {
  */
 export async function startOnSmallDisk(megabytes: number, env: Record<string, string> = {}): Promise<SmallDisk> {
   const mountPoint = await mkdtemp(join(tmpdir(), "noisefloor-disk-"));
+  await ensureBuilt();
   const port = await getPort();
   const mount = `mount -t tmpfs -o size=${megabytes}m tmpfs "$0" && exec "$@"`;
   const child = spawn("unshare", ["-Urm", "sh", "-c", mount, mountPoint, process.execPath, BINARY, "start"], {

@@ -8,6 +8,7 @@ import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
 import getPort from "get-port";
 import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
+import { ensureBuilt } from "../servers/on-demand.ts";
 
 export const BINARY = fileURLToPath(new URL("../../../services/cli/bin/noisefloor.js", import.meta.url));
 
@@ -36,6 +37,7 @@ export type CommandLine = {
 };
 
 export async function openCommandLine(): Promise<CommandLine> {
+  await ensureBuilt();
   const dataDir = await mkdtemp(join(tmpdir(), "noisefloor-cli-"));
   const running: ChildProcess[] = [];
   const killAll = () => {

@@ -8,16 +8,16 @@ import type { StreamProducer } from "@noisefloor/kafka/port/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import kafkajs, { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
-import { inject } from "vitest";
 import { PLAIN } from "../ingest/decode.ts";
+import { onDemand } from "../servers/on-demand.ts";
 import { silent } from "./http.ts";
 import { createWorld, RETENTION_DAYS, type World } from "./world.ts";
 
 /** Settings with a topic and a group of their own. */
-export function freshKafka(): KafkaSettings {
+export async function freshKafka(): Promise<KafkaSettings> {
   const name = randomUUID();
   return {
-    connection: { brokers: inject("kafkaBrokers").split(","), clientId: "noisefloor-tests", tls: false },
+    connection: { brokers: (await onDemand("kafka")).split(","), clientId: "noisefloor-tests", tls: false },
     groupId: `group-${name}`,
     sessionTimeoutMs: 30_000,
     topic: `observations-${name}`,
@@ -67,7 +67,7 @@ export type ConsumingWorld = {
 
 export async function openConsumingWorld(now: () => number, metrics = createMetrics()): Promise<ConsumingWorld> {
   const world = await createWorld(now);
-  const kafka = freshKafka();
+  const kafka = await freshKafka();
   const ingest = await ingestOf(world, kafka, now, [], metrics);
   await ingest.start();
   const producer = await producerOf(kafka);

@@ -8,6 +8,7 @@ import { distributedDatabase } from "@noisefloor/clickhouse-cluster/client/names
 import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { inject } from "vitest";
 import { z } from "zod";
+import { countWorld } from "../timings/counts.ts";
 import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
 
@@ -53,6 +54,7 @@ const keyOf = ({ url, cluster = "" }: ClickHouseConnection) => `${url} ${cluster
 
 /** @param server where the database is; it has the schema that the production migrations make. */
 export async function takeDatabase(server: ClickHouseConnection): Promise<Database> {
+  countWorld();
   const { connection, client, schema, ...left } = (await findUnused(server)) ?? (await makeDatabase(server));
   const caller = left.caller ?? (await makeCaller(client));
   const caches = await openCaches(client, NEVER_MS, left.caches);

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import type { GlobalOptions } from "@noisefloor/cli/framework/command.ts";
 import { createContext } from "@noisefloor/cli/framework/context.ts";
 import { formatFailure } from "@noisefloor/cli/framework/failure.ts";
 import { createProgram } from "@noisefloor/cli/program/program.ts";
@@ -14,8 +15,8 @@ export async function runInProcess(
   { isTerminal = false } = {},
 ): Promise<Finished> {
   let stdout = "";
-  const context = async () => {
-    const { settings, log } = await createContext({ LOG_LEVEL: "silent", ...env });
+  const context = async (options: GlobalOptions) => {
+    const { settings, log } = await createContext({ LOG_LEVEL: "silent", ...env }, options);
     const print = (line = "") => {
       stdout += `${line}\n`;
     };
