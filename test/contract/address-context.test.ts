@@ -222,16 +222,18 @@ test("rows of the bulk answer are those of the single one, without request_metad
   }
 });
 
-test("a body that is not 1 to 10,000 addresses within 1 MiB is 400 with a message", async () => {
-  const ips = Array.from({ length: 10_001 }, () => "1.2.3.4");
+test("10,000 addresses are all accounted for; invalid bodies are 400", async () => {
+  const ips = Array.from({ length: 10_000 }, (_, index) => `46.0.${index >> 8}.${index & 255}`);
+  const { data, request_metadata: metadata } = await post("", [...ips.slice(1), "45.0.0.1"]);
+  expect([data.length, metadata.ips_not_found]).toEqual([1, ips.slice(1)]);
   const bodies = ["", "{", "null", "[]", "{}", '{"ips":[]}', '{"ips":"1.2.3.4"}', '{"ips":[null]}', '{"ips":[1]}'];
-  const tooMuch = [JSON.stringify({ ips }), JSON.stringify({ ips: ["x".repeat(1024 * 1024)] })];
-  for (const body of [...bodies, ...tooMuch]) {
-    const headers = { "content-type": "application/json" };
-    const answer = await fetch(`${world.url}/v3/ip`, { method: "POST", headers, body });
-    expect([body.slice(0, 30), answer.status]).toEqual([body.slice(0, 30), 400]);
-    expect(await answer.json()).toEqual({ message: expect.stringMatching(/\S/) });
+  for (const body of [...bodies, JSON.stringify({ ips: [...ips, "1.1.1.1"] })]) {
+    expect(await world.post("/v3/ip", body)).toEqual({ status: 400, body: { message: expect.stringMatching(/\S/) } });
   }
+  expect(await world.post("/v3/ip", { ips: ["x".repeat(1024 * 1024)] })).toEqual({
+    status: 400,
+    body: { message: "The request body is larger than 1 MiB" },
+  });
 });
 
 test("a body is read as JSON whatever its Content-Type says, or without one, as curl -d sends it", async () => {
@@ -289,3 +291,41 @@ test("the name that existing clients send for the global dataset means it", asyn
     expect(await get(`45.0.0.1?workspace_labels=${labels}`)).toEqual(plain);
   }
 });
+
+test("an address as IPv6 maps it is that address in every call, and lists have it as it was sent", async () => {
+  const [mapped, inHex] = ["::ffff:45.0.0.1", "0:0:0:0:0:FFFF:2d00:1"];
+  for (const path of [
+    "/v3/ip/{ip}",
+    "/v3/ip/{ip}?quick=true",
+    "/v3/noise/ips/{ip}/timeline",
+    "/v3/noise/ips/{ip}/tags",
+    "/v3/noise/networks/{ip}/24",
+    "/v2/noise/context/{ip}",
+    "/v2/riot/{ip}",
+  ]) {
+    const { status, body } = await world.get(path.replace("{ip}", "45.0.0.1"));
+    for (const ip of [mapped, inHex]) {
+      const answer = await world.get(path.replace("{ip}", ip));
+      expect([path, answer.status, withoutTimes(answer.body)]).toEqual([path, status, withoutTimes(body)]);
+    }
+  }
+  const ips = [mapped, "45.0.0.1", inHex, "::ffff:10.0.0.1"];
+  const sent = ips.slice(0, 3).map((ip) => ({ ip }));
+  for (const more of ["", "?quick=true"]) {
+    expect((await world.post(`/v3/ip${more}`, { ips })).body).toMatchObject({
+      data: sent,
+      request_metadata: { ips_not_found: ["::ffff:10.0.0.1"] },
+    });
+  }
+  expect((await world.post("/v2/noise/multi/context", { ips })).body).toMatchObject({ data: sent });
+  const codes = [...sent.map((one) => ({ ...one, code: "0x01" })), { ip: "::ffff:10.0.0.1", code: "0x07" }];
+  expect((await world.post("/v2/noise/multi/quick", { ips })).body).toMatchObject(codes);
+  expect((await world.get(`/v2/noise/quick/${mapped}`)).body).toMatchObject({ ip: mapped, code: "0x01" });
+  expect((await world.get(`/v3/ip/::ffff:10.0.0.1`)).body).toHaveProperty(
+    "message",
+    expect.stringMatching(/not routable/),
+  );
+});
+
+/** A timeline ends when it was asked for. */
+const withoutTimes = (body: unknown) => ({ ...Object(body), metadata: undefined });

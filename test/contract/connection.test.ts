@@ -1,4 +1,6 @@
+import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
 import { makeTag } from "../support/worlds/world.ts";
 
@@ -7,11 +9,13 @@ const tag = makeTag("worm", "malicious");
 const UNKNOWN = "45.9.9.9";
 let world: ServedWorld;
 let key: string;
+let other: string;
 
 beforeAll(async () => {
   world = await createServedWorld(() => NOW);
   await world.addTags([tag]);
   key = await world.addCaller("standard", ["community_dataset"]);
+  other = await world.addCaller("community");
 });
 afterAll(() => world.close());
 
@@ -34,30 +38,44 @@ test("the key's header name is written in any case", async () => {
   }
 });
 
-test("an unknown key is 401 in every operation", async () => {
-  const headers = { key: "not-known", "content-type": "application/json" };
-  const gets = [
-    `/v3/community/${UNKNOWN}`,
-    `/v3/tags/${tag.id}/activity`,
-    "/v3/tags",
-    `/v3/ip/${UNKNOWN}`,
-    `/v3/noise/ips/${UNKNOWN}/timeline`,
-    "/ping",
-    `/v2/noise/quick/${UNKNOWN}`,
-    `/v2/riot/${UNKNOWN}`,
-    `/v2/noise/context/${UNKNOWN}`,
-    "/v2/meta/metadata",
-  ];
-  const body = JSON.stringify({ ips: [UNKNOWN] });
-  const answers = [
-    ...gets.map((path) => fetch(world.url + path, { headers })),
-    ...["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"].map((path) =>
-      fetch(world.url + path, { method: "POST", headers, body }),
-    ),
-  ];
-  for (const answer of await Promise.all(answers)) {
-    expect([answer.url, answer.status]).toEqual([answer.url, 401]);
-    expect(await answer.json()).toEqual({ message: "Unauthorized" });
+test("an unknown key is 401 in every operation, as header and as bearer token", async () => {
+  for (const { method, path, body, pathParameters } of QUERY_OPERATIONS) {
+    const url = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(pathParameters[name]?.example ?? ""));
+    for (const headers of [{ key: "not-known" }, { authorization: "Bearer not-known" }]) {
+      const payload = body === undefined ? {} : { payload: JSON.stringify(body.example) };
+      const answer = await world.app.inject({ method, url, headers, ...payload });
+      expect([path, headers, answer.statusCode, answer.json()]).toEqual([
+        path,
+        headers,
+        401,
+        { message: "Unauthorized" },
+      ]);
+    }
+  }
+});
+
+/** The plan as which a caller is known, or the status of the rejection. */
+async function planOf(headers: Record<string, string>): Promise<string | number> {
+  const answer = await fetch(`${world.url}/v3/plans`, { headers });
+  if (answer.status !== 200) return answer.status;
+  return z.object({ caller: z.object({ plan: z.string() }) }).parse(await answer.json()).caller.plan;
+}
+
+test("a key counts as header and as bearer token alike", async () => {
+  expect(await planOf({ key })).toBe("standard");
+  expect(await planOf({ authorization: `Bearer ${key}` })).toBe("standard");
+  expect(await planOf({ authorization: `bearer  ${key} ` })).toBe("standard");
+  expect(await planOf({ key: "", authorization: `Bearer ${key}` })).toBe("standard");
+});
+
+test("the header key wins over a token, and an unknown token is rejected as an unknown key is", async () => {
+  expect(await planOf({ key, authorization: `Bearer ${other}` })).toBe("standard");
+  expect(await planOf({ authorization: "Bearer made-up" })).toBe(401);
+});
+
+test("what a proxy may put into Authorization for itself is no key", async () => {
+  for (const authorization of ["", "Bearer", "Bearer ", `Basic ${Buffer.from(`x:${key}`).toString("base64")}`, key]) {
+    expect([authorization, await planOf({ authorization })]).toEqual([authorization, "unauthenticated"]);
   }
 });
 

@@ -1,39 +1,15 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addressHash } from "./address-hash.ts";
-import { argsort, listByBucket } from "./list-by-bucket.ts";
-
-const number = fc.oneof(
-  fc.constantFrom(0, 0xffff, 0x10000, 0xffff_0000, 0xffff_ffff),
-  fc.integer({ min: 0, max: 0xffff_ffff }),
-);
-
-test("the indexes are in the order of their numbers, and those of the same number ascend", () =>
-  fc.assert(
-    fc.asyncProperty(fc.array(number), async (all) => {
-      const given = Uint32Array.from(all);
-      const expected = [...given.keys()].sort((one, other) => (given[one] ?? 0) - (given[other] ?? 0) || one - other);
-      expect([...(await argsort(given))]).toEqual(expected);
-    }),
-  ));
+import { listByBucket } from "./list-by-bucket.ts";
 
 function lowestOf(addresses: ReadonlySet<number>, cap: number): Uint32Array {
   const byHash = [...addresses].sort((one, other) => addressHash(one) - addressHash(other) || one - other);
   return Uint32Array.from(byHash.slice(0, cap)).sort();
 }
 
-test("a sample is complete where nearly all addresses of a bucket have high hash values", async () => {
-  const addresses = Uint32Array.from({ length: 40_000 }, (_, index) => index).filter(
-    (address) => addressHash(address) > 0xf000_0000,
-  );
-  const bits = { addresses, words: new Uint32Array(addresses.length).fill(1), width: 1 };
-  const [list] = await listByBucket(bits, Uint32Array.of(addresses.length), 1_000);
-  expect(list).toEqual(lowestOf(new Set(addresses), 1_000));
-});
-
 test.each([
-  ["few addresses are left out", 1_300, 500],
-  ["nearly all addresses are left out", 60_000, 40],
+  ["few addresses are left out", 1_300, 100],
+  ["nearly all addresses are left out", 15_000, 10],
 ])("samples of many buckets are the lowest of each when %s", async (_, inLarge, buckets) => {
   const cap = 1_000;
   const width = Math.ceil(buckets / 32);

@@ -79,7 +79,7 @@ const HALF_BITS = 16;
 const HALF = 2 ** HALF_BITS;
 
 /** The indexes of numbers in ascending order of these; of those that are the same, as they come. */
-export async function argsort(numbers: Uint32Array): Promise<Uint32Array> {
+async function argsort(numbers: Uint32Array): Promise<Uint32Array> {
   await yieldToEventLoop();
   const byLower = sortByHalf(
     numbers,

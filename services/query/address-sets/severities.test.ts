@@ -26,18 +26,3 @@ test("an address has the worst severity of its rows, in whatever blocks they are
       expect([...table.severitiesOf(Uint32Array.from(asked), 0)]).toEqual(worst);
     }),
   ));
-
-test("a table of many addresses finds each of them", async () => {
-  const addresses = Uint32Array.from({ length: 100_000 }, (_, index) => index * 40_000);
-  const severity = Uint32Array.from(addresses, (_, index) => index % 4);
-  const table = await tabulate([{ source_ip: addresses, severity }]);
-  expect(table.severitiesOf(addresses, 0)).toEqual(Uint8Array.from(severity));
-  expect(
-    table
-      .severitiesOf(
-        addresses.map((one) => one + 1),
-        0,
-      )
-      .every((one) => one === 0),
-  ).toBe(true);
-});

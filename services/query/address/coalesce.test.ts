@@ -63,50 +63,9 @@ describe("keys", () => {
     calls[1]?.succeed();
     expect(await values).toEqual(["value of a", "value of b", "value of c", "value of d"]);
   });
-
-  test("are loaded once for all who wait for the same key", async () => {
-    const { load, calls, keys } = manualCalls(10);
-    const values = Promise.all(["a", "b", "b", "a", "b"].map(load));
-    calls[0]?.succeed();
-    await tick();
-    calls[1]?.succeed();
-    expect(await values).toEqual(["a", "b", "b", "a", "b"].map((key) => `value of ${key}`));
-    // The second "a" came after the first call had started, so that call's value may be too old for it.
-    expect(keys()).toEqual([["a"], ["b", "a"]]);
-  });
-
-  test("are loaded in calls of at most the allowed number of keys, first come, first served", async () => {
-    const { load, calls, keys } = manualCalls(2);
-    const values = Promise.all(["a", "b", "c", "d", "e", "f"].map(load));
-    for (let call = 0; call < 4; call++) {
-      calls[call]?.succeed();
-      await tick();
-    }
-    expect(keys()).toEqual([["a"], ["b", "c"], ["d", "e"], ["f"]]);
-    expect(await values).toHaveLength(6);
-  });
 });
 
 describe("a call that fails", () => {
-  test("rejects its own keys only, and the next call works", async () => {
-    const { load, calls } = manualCalls(2);
-    const outcomes = Promise.all(["a", "b", "c", "d"].map((key) => outcome(load(key))));
-    calls[0]?.succeed();
-    await tick();
-    calls[1]?.fail(new Error("ClickHouse is down"));
-    await tick();
-    calls[2]?.succeed();
-    expect(await outcomes).toEqual([
-      "value of a",
-      "failed: ClickHouse is down",
-      "failed: ClickHouse is down",
-      "value of d",
-    ]);
-    const later = load("b");
-    calls[3]?.succeed();
-    expect(await later).toBe("value of b");
-  });
-
   test("may throw synchronously", async () => {
     let isBroken = true;
     const load = coalesce<string>((keys) => {

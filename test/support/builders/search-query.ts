@@ -26,7 +26,7 @@ export function randomQuery(random: Random, words: QueryWords, depth: number): s
   return `(${some().join(random.pick([" OR ", " || "]))})`;
 }
 
-const quoted = (text: string) => `"${text.replace(/["\\*]/g, "\\$&")}"`;
+export const quoted = (text: string) => `"${text.replace(/["\\*]/g, "\\$&")}"`;
 /** Pairs of quotes, and what needs a backslash between them. */
 const QUOTES = [
   ['"', '"', /["\\*]/g],
@@ -39,7 +39,7 @@ function quotedInAnyWay(random: Random, text: string): string {
   return open + text.replace(signs, "\\$&") + close;
 }
 
-const escaped = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, "\\$&");
+export const escaped = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, "\\$&");
 
 /** A text as a query has it: quoted, in another case, or with wildcards in some of its places. */
 function randomText(random: Random, text: string): string {
@@ -84,7 +84,7 @@ function randomTime(random: Random, now: number): string {
   ]);
 }
 
-const TEXT_FIELDS: Readonly<Record<string, (one: Marked) => string | undefined>> = {
+export const TEXT_FIELDS: Readonly<Record<string, (one: Marked) => string | undefined>> = {
   organization: ({ organization }) => organization,
   country: ({ country }) => country,
   country_code: ({ country }) => country,

@@ -62,8 +62,17 @@ function shortened(body: unknown): unknown {
   );
 }
 
-/** Throws when an answer differs from the interface's description. */
+/** The paths of all nulls in an answer: clients call text and list methods without a check. */
+function nullsIn(value: unknown, path = "body"): readonly string[] {
+  if (value === null) return [path];
+  if (typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, member]) => nullsIn(member, `${path}.${name}`));
+}
+
+/** Throws when an answer differs from the interface's description, or holds a null. */
 export function expectDescribed(method: string, url: string, status: number, body: unknown): void {
+  const nulls = nullsIn(shortened(body));
+  if (nulls.length > 0) throw new Error(`${method} ${url}: null in ${nulls.join()}`);
   const fault = check(method, url, status, shortened(body));
   if (fault !== undefined) throw new Error(`not as described: ${fault}`);
 }
