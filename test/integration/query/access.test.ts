@@ -32,18 +32,6 @@ const path = (query = "") => `/v3/tags/${tag.id}/activity?${query}`;
 const startOf = (body: unknown) =>
   z.object({ metadata: z.object({ start_date: z.string() }) }).parse(body).metadata.start_date;
 
-test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("an unknown key is 401 at %s", async (url) => {
-  expect(await world.get(url, { key: "not-known" })).toEqual(UNAUTHORIZED);
-});
-
-test("an invalid address is a 400 before the key is checked", async () => {
-  expect(await world.get("/v3/community/10.0.0.1", { key: "not-known" })).toMatchObject({ status: 400 });
-});
-
-test("an empty key header means no key", async () => {
-  expect(await world.get("/v3/tags", { key: "" })).toEqual(await world.get("/v3/tags", {}));
-});
-
 test.each([
   ["unauthenticated", 1],
   ["community", 10],
@@ -154,35 +142,6 @@ test("the first sensor key is made only after confirmation, and the intake can b
   await expect(runSensorsCreate(create, command), "another key closes it again").rejects.toThrow(/pass --yes/);
   await runSensorsCreate({ ...create, yes: true }, command);
   expect(await needsKey()).toBe(true);
-});
-
-test("lookups count per day, by address without a key and by workspace with one; rejected ones cost nothing", async () => {
-  const lookup = (headers: Record<string, string>) =>
-    world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
-  const granted = await Promise.all(Array.from({ length: 100 }, () => lookup({})));
-  const answers = granted.map(({ statusCode, headers }) => [
-    statusCode,
-    headers["ratelimit-limit"],
-    Number(headers["ratelimit-remaining"]),
-  ]);
-  const fewestFirst = answers.sort(([, , one], [, , other]) => Number(one) - Number(other));
-  expect(fewestFirst).toEqual(Array.from({ length: 100 }, (_, remaining) => [404, "100", remaining]));
-  await world.get("/v3/community/10.0.0.1", {});
-  for (let again = 0; again < 2; again++) {
-    const rejected = await lookup({});
-    expect(rejected.statusCode).toBe(429);
-    expect(rejected.json()).toEqual({
-      plan: "unauthenticated",
-      "rate-limit": "100-lookups/day",
-      plan_url: "http://noisefloor.test/plans",
-      message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
-    });
-    expect(rejected.headers["retry-after"]).toBeUndefined();
-    expect(rejected.headers["ratelimit-remaining"]).toBe("0");
-  }
-  const key = await world.addCaller("community");
-  expect((await lookup({ key })).headers["ratelimit-remaining"]).toBe("999");
-  expect((await lookup({ key: await world.addCaller("unlimited") })).headers["ratelimit-limit"]).toBeUndefined();
 });
 
 test("a caller without a key is its IPv6 network, whatever address in it and whatever spelling it uses", async () => {

@@ -7,7 +7,7 @@ import { openWindow } from "./browser.ts";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-export type ExplorerOptions = Pick<BrowserContextOptions, "viewport" | "colorScheme"> & {
+export type ExplorerOptions = Pick<BrowserContextOptions, "viewport" | "colorScheme" | "locale"> & {
   /** As if it had been entered before. */
   readonly key?: string;
 };
