@@ -23,11 +23,14 @@ import {
   isSensorTimeZone,
   splitSensorTimeZone,
 } from "./formats.ts";
+import { MEMORY_LIMITS } from "./memory.ts";
 import { PLACEHOLDER_CHECKS } from "./placeholders.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
 const MIN_SENSOR_KEY_LENGTH = 16;
+
+const MEBIBYTE = 2 ** 20;
 
 /** Every environment variable that Noisefloor reads, with its default. docs/configuration.md describes each. */
 export const settingsSchema = z.object({
@@ -94,7 +97,7 @@ export const settingsSchema = z.object({
   QUERY_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
   QUERY_KEY: z.string().optional(),
   LOOKUP_INDEX_ADDRESSES: wholeNumber(0, 1_000_000_000).default(50_000_000),
-  ANSWER_MEMORY_MIB: wholeNumber(16, 65_536).default(256),
+  ANSWER_MEMORY_MIB: wholeNumber(16, 65_536).default(MEMORY_LIMITS.answers / MEBIBYTE),
   MAX_CONNECTIONS_PER_CLIENT: wholeNumber(1, 100_000).default(512),
   LOG_CLIENT_ADDRESSES: flag(false),
   METRICS_TOKEN: z.string().optional(),
@@ -139,7 +142,6 @@ export const settingsSchema = z.object({
 });
 
 const DEFAULT_HPFEEDS_PORT = 10_000;
-const MEBIBYTE = 1024 * 1024;
 
 type Variables = z.output<typeof settingsSchema>;
 

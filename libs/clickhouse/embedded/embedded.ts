@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { access, rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
+import { MEMORY_LIMITS } from "@noisefloor/config/memory.ts";
 import getPort from "get-port";
 import { answers, type ClickHouseConnection } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
@@ -16,7 +17,7 @@ import {
   readOrMakeCredentials,
   writeServerNote,
 } from "./embedded-files.ts";
-import { allocatorEnvironment, defaultMemoryBytes } from "./embedded-memory.ts";
+import { allocatorEnvironment } from "./embedded-memory.ts";
 import { locateLibrary, type ServerProcess, startServerProcess } from "./embedded-process.ts";
 import { type RestartOptions, supervise } from "./embedded-restart.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -79,7 +80,7 @@ async function startLocked(
   files: EmbeddedFiles,
   options: EmbeddedOptions,
 ): Promise<EmbeddedClickHouse> {
-  const memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
+  const memoryBytes = options.memoryBytes ?? MEMORY_LIMITS.clickHouse;
   const credentials = await usingDirectory(dataDir, () => prepareFiles(files, memoryBytes));
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const connection = {

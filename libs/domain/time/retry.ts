@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /** How pauses grow: each is twice as long as the one before it, from `firstMs` up to `maxMs`. */
 export type Pauses = { readonly firstMs: number; readonly maxMs: number };
 
@@ -43,8 +41,21 @@ export async function retry<T>(action: () => Promise<T>, options: RetryOptions):
       const pause = pauseAfter(attempt, pauses);
       if (!isTransient(error) || signal?.aborted || performance.now() + pause > deadline) throw error;
       onRetry?.(error, attempt);
-      await sleep(pause, undefined, { signal }).catch(() => {});
+      await sleepUnlessAborted(pause, signal);
       if (signal?.aborted) throw error;
     }
   }
+}
+
+function sleepUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    if (signal?.aborted) end();
+    else signal?.addEventListener("abort", end, { once: true });
+  });
 }

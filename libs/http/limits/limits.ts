@@ -1,5 +1,6 @@
 import type { RequestListener } from "node:http";
 import { availableParallelism } from "node:os";
+import { MEMORY_LIMITS } from "@noisefloor/config/memory.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { type Admission, createAdmission } from "./admission.ts";
@@ -26,8 +27,6 @@ export type LimitOptions = {
   readonly readingPace: ReadingPace;
 };
 
-const MIB = 1024 * 1024;
-
 /** Queries beyond those that keep the processors busy end no sooner, and slow the intake down. */
 export function defaultQueryCapacity(processors: number): number {
   return Math.min(16, Math.max(4, 2 * processors));
@@ -35,7 +34,7 @@ export function defaultQueryCapacity(processors: number): number {
 
 export const DEFAULT_LIMITS: LimitOptions = {
   queryCapacity: defaultQueryCapacity(availableParallelism()),
-  responseMemoryBytes: 256 * MIB,
+  responseMemoryBytes: MEMORY_LIMITS.answers,
   connectionsPerClient: 512,
   connections: 4_096,
   maxWaitMs: 10_000,

@@ -1,5 +1,6 @@
 import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { MEMORY_LIMITS } from "@noisefloor/config/memory.ts";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { callAfterYield, createPace } from "@noisefloor/domain/time/yield.ts";
@@ -50,10 +51,7 @@ export type BodyLimitOptions = {
   readonly appliesTo?: (request: FastifyRequest) => boolean;
 };
 
-/** The memory budget of all bodies without a budget of their own. */
-const DEFAULT_BUDGET_BYTES = 32 * 1024 * 1024;
-
-/** Of every other method a route may read a body. */
+/** Every other method may have a body, which a route may read. */
 const mayHaveBody = (method: string) => method !== "GET" && method !== "HEAD";
 
 /**
@@ -66,7 +64,7 @@ export const senderNetwork = (request: FastifyRequest): string =>
 export function limitDefaultBodies(app: FastifyInstance): void {
   app.decorateRequest("reservation", undefined);
   limitBodies(app, {
-    budget: memoryBudget(DEFAULT_BUDGET_BYTES),
+    budget: memoryBudget(MEMORY_LIMITS.bodies),
     senderOf: senderNetwork,
     busyMessage: "Too many request bodies at once: send the request again in a few seconds",
     appliesTo: ({ method, routeOptions }) => mayHaveBody(method) && routeOptions.config.hasOwnBodyLimits !== true,

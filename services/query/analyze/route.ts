@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { sightingsVersion } from "@noisefloor/clickhouse/tags/address-tags.ts";
+import { MEMORY_LIMITS } from "@noisefloor/config/memory.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { callerOf } from "@noisefloor/http/limits/caller.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
@@ -17,9 +18,6 @@ import { ANALYSIS, analyzeText, getTextAnalysis, type TextAnalysis } from "./ope
 import { NO_FILE, readUpload, UploadedAddresses } from "./read-upload.ts";
 import { summarize } from "./summarize.ts";
 
-/** Of texts under way, apart from other bodies. Little of it is in memory: addresses are found while a text arrives. */
-const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
-
 export function registerAnalyze(app: FastifyInstance, deps: RouteDeps): void {
   const kept = keepAnalyses(deps.now);
   /** The version of the sightings that an analysis was made of. */
@@ -32,7 +30,7 @@ export function registerAnalyze(app: FastifyInstance, deps: RouteDeps): void {
   // In a scope of its own: elsewhere a body is JSON, whatever its type.
   app.register(async (scope) => {
     limitBodies(scope, {
-      budget: memoryBudget(MAX_UPLOAD_BYTES),
+      budget: memoryBudget(MEMORY_LIMITS.uploads),
       senderOf: senderNetwork,
       busyMessage: "Too many texts are uploaded at once: send it again in a few seconds",
     });

@@ -1,3 +1,4 @@
+import { MEMORY_LIMITS } from "@noisefloor/config/memory.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
@@ -41,13 +42,6 @@ import { takeTurns } from "./take-turns.ts";
  */
 const STORE_TIMEOUT_MS = 120_000;
 
-/**
- * What all requests may take in memory until they are stored: their bodies, unpacked, and their records. While the
- * store is behind, requests keep their reservations, and further ones get a 503. The largest request fits into half of
- * it, the most that one sender may take.
- */
-const MEMORY_BYTES = 128 * 1024 * 1024;
-
 export type HttpIntakeOptions = SensorKeys &
   Omit<SourceOptions, "log"> & {
     /** Every format that a request may name. */
@@ -56,7 +50,7 @@ export type HttpIntakeOptions = SensorKeys &
     readonly requests: Requests;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;
-    /** What all requests in memory may take together; 128 MiB unless given. */
+    /** What all requests in memory may take together; {@link MEMORY_LIMITS} unless given. */
     readonly memoryBytes?: number | undefined;
   };
 
@@ -71,7 +65,7 @@ type RequestResult = {
  * records are safe.
  */
 export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions): void {
-  const budget = memoryBudget(options.memoryBytes ?? MEMORY_BYTES);
+  const budget = memoryBudget(options.memoryBytes ?? MEMORY_LIMITS.intake);
   const senderOf = readSenders(options);
   registerSplunkHealth(app, { senderOf, assertSpace: options.assertSpace });
   app.register(async (scope) => {
