@@ -1,11 +1,11 @@
 import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
 import { type ClickHouseClient, connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
-import { type Restored, type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
+import type { Restored, RestoreOptions } from "@noisefloor/clickhouse/restore/restore.ts";
 import { type FillOptions, fillEarlier } from "@noisefloor/clickhouse/rollups/fill-rollups.ts";
 import { type MigrateOptions, type Migration, migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type BackupPart, partsOf } from "./backup/parts.ts";
-import { restoreCluster } from "./backup/restore-cluster.ts";
+import { restoreParts } from "./backup/restore-parts.ts";
 import { connectCluster } from "./client/client.ts";
 import { connectionsOfCluster } from "./client/each-server.ts";
 import type { ClusterConnection } from "./client/servers.ts";
@@ -39,6 +39,11 @@ export async function serversOf(connection: ClickHouseConnection): Promise<reado
   return isOfCluster(connection) ? (await connectionsOfCluster(connection)).flat() : [serverOf(connection)];
 }
 
+const migrateServers = (connection: ClickHouseConnection, directory: string, options: MigrateOptions) =>
+  isOfCluster(connection)
+    ? migrateCluster(connection, directory, options)
+    : migrate(serverOf(connection), directory, options);
+
 /**
  * Brings the store's schema up to date and fills what migrations say with the observations that are stored: see
  * `migrate`. All servers of a shard have a new view before its rollup is filled: an insert into one without it would
@@ -49,11 +54,7 @@ export async function migrateStore(
   directory: string,
   { onFill, ...options }: MigrateOptions & { readonly onFill?: FillOptions["onProgress"] } = {},
 ): Promise<Migration[]> {
-  const migrateServers = (isFilled: boolean) =>
-    isOfCluster(connection)
-      ? migrateCluster(connection, directory, { ...options, isFilled })
-      : migrate(serverOf(connection), directory, { ...options, isFilled });
-  const applied = await migrateServers(false);
+  const applied = await migrateServers(connection, directory, options);
   const rollups = [...new Set(applied.flatMap(({ fills }) => fills))];
   if (rollups.length === 0) return applied;
   const client = connectStore(connection, "noisefloor-migrate", LONG_REQUEST_MS);
@@ -62,19 +63,19 @@ export async function migrateStore(
   } finally {
     await client.close();
   }
-  await migrateServers(true);
+  await migrateServers(connection, directory, { ...options, isFilled: true });
   return applied;
 }
 
-/** Replaces the store by a backup: see `restoreDatabase`. */
-export function restoreStore(
+/** Replaces the store by a backup: see `restoreParts`. */
+export async function restoreStore(
   connection: ClickHouseConnection,
   from: BackupPlace,
   options: RestoreOptions,
 ): Promise<Restored | undefined> {
-  return isOfCluster(connection)
-    ? restoreCluster(connection, from, options)
-    : restoreDatabase(serverOf(connection), from, options);
+  const parts = await backupPartsOf(connection, from);
+  const migrateIt = () => migrateServers(connection, options.migrations, { isForRestore: true });
+  return restoreParts({ connection, parts, migrate: migrateIt }, options);
 }
 
 /** The parts of the store's backup, which are made one by one. @param place as the user names it. */

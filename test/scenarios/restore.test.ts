@@ -4,10 +4,11 @@ import { readCredentials, revokeCredential } from "@noisefloor/clickhouse/access
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
-import { type RestoreOptions, type RestoreStep, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
+import type { RestoreOptions, RestoreStep } from "@noisefloor/clickhouse/restore/restore.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { assertCurrentSchema, migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention } from "@noisefloor/clickhouse/storage/retention.ts";
+import { restoreStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -133,7 +134,7 @@ test("after an interrupted restore no service starts until a restore has succeed
       await command(other, `DROP TABLE ${other.connection.database}_restoring.dead_letters SYNC`);
   };
   const interrupted = optionsOf({ onStep: lose });
-  await expect(restoreDatabase(other.connection, { kind: "file", path: whole }, interrupted)).rejects.toThrow(
+  await expect(restoreStore(other.connection, { kind: "file", path: whole }, interrupted)).rejects.toThrow(
     /^the restore was interrupted while it swapped tables, so that the data are mixed: run it again\. /,
   );
   const error = /a restore is running or was interrupted, .* run "noisefloor restore" again/;
@@ -162,7 +163,7 @@ test("no part is merged while the parts are checked, or a large intact backup wo
       if (isChecking) merging ??= merge().catch(String);
     },
   });
-  await restoreDatabase(other.connection, { kind: "file", path: whole }, options);
+  await restoreStore(other.connection, { kind: "file", path: whole }, options);
   expect(await merging).toContain("Cancelled merging parts");
 });
 
@@ -251,7 +252,7 @@ test("data that arrive during a restore into an empty store are not lost without
   const onStep: RestoreOptions["onStep"] = (step) => {
     if (step === "reading") inserted = client.command({ query: "INSERT INTO tags (slug) VALUES ('new')" });
   };
-  const restoring = restoreDatabase(connection, { kind: "file", path: whole }, optionsOf({ replace: false, onStep }));
+  const restoring = restoreStore(connection, { kind: "file", path: whole }, optionsOf({ replace: false, onStep }));
   await expect(restoring).rejects.toThrow(/is not empty: it has rows in tags \(1\)/);
   await inserted;
 });

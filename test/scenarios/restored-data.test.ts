@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runRestore } from "@noisefloor/cli/commands/backup/restore.ts";
-import { type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/restore/restore.ts";
+import type { RestoreOptions } from "@noisefloor/clickhouse/restore/restore.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { readTableStatistics } from "@noisefloor/clickhouse/storage/table-statistics.ts";
+import { restoreStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { atVolume } from "../support/volume.ts";
 import {
@@ -103,7 +104,7 @@ test.each(atVolume([40], [1, 40]))(
       signal: new AbortController().signal,
       onProgress: () => void merge().catch(() => {}),
     };
-    const restored = await restoreDatabase(
+    const restored = await restoreStore(
       other.connection,
       { kind: "file", path: server.place(`aged-${days}`) },
       options,

@@ -11,7 +11,7 @@ import type { BackupPlace } from "./place.ts";
 /** What a server says that it has made. */
 export type MadeBackup = {
   readonly bytes: number;
-  /** Of all files in it, or of all entries of an archive before compression. */
+  /** The size of all files in it, or of all entries of an archive before compression. */
   readonly storedBytes: number;
 };
 

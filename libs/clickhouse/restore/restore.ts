@@ -2,20 +2,15 @@ import { z } from "zod";
 import { BackupError } from "../backup/errors.ts";
 import type { BackupPlace } from "../backup/place.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
-import type { ClickHouseConnection } from "../client/connection.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { type ObservationSummary, summarizeObservations } from "../observations/observations.ts";
+import type { ObservationSummary } from "../observations/observations.ts";
 import { fillRollups } from "../rollups/fill-rollups.ts";
-import { applyDurability, readDurability } from "../schema/durability.ts";
-import { migrate } from "../schema/migrate.ts";
 import { DERIVED_TABLES, TABLES } from "../schema/tables.ts";
 import { readUnfinished } from "../schema/unfinished-marker.ts";
 import { checkParts } from "./check-parts.ts";
-import { type KeyChanges, keepRevocations } from "./key-revocations.ts";
+import type { KeyChanges } from "./key-revocations.ts";
 import { type LoadOptions, loadBackup } from "./load-backup.ts";
-import { openScratchDatabase, type ScratchDatabase } from "./scratch-database.ts";
-import { openServerWork, type ServerWork } from "./server-work.ts";
-import { swapTables } from "./swap-tables.ts";
+import type { ServerWork } from "./server-work.ts";
 
 export type RestoreStep = "reading" | "checking" | "rebuilding rollups" | "swapping tables";
 
@@ -48,50 +43,6 @@ export const PREPARATIONS: readonly Preparation[] = [
     run: ({ prepared }, _from, options) => fillRollups(prepared, DERIVED_TABLES, options),
   },
 ];
-
-/**
- * Replaces a store by a backup. The backup is loaded into a scratch database, migrated to our schema and checked to the
- * last byte; its rollups are rebuilt from its observations; only then its tables are exchanged with the store's. An
- * error before that leaves the store as it was. An interrupted exchange leaves a marker, with which no service starts
- * until a restore has ended. Tables that the store has lost are created again; a user's own tables are left alone,
- * there and in the backup.
- * @returns what the store holds now; undefined when it was cancelled, which also leaves the store as it was.
- * @throws BackupError, or HoldsDataError.
- */
-export async function restoreDatabase(
-  connection: ClickHouseConnection,
-  from: BackupPlace,
-  options: RestoreOptions,
-): Promise<Restored | undefined> {
-  const { database } = connection;
-  const work = openServerWork(connection);
-  const { server, prepared, live } = work;
-  let scratch: ScratchDatabase | undefined;
-  try {
-    const assertReplaceable = await replacementCheck([server], database, options);
-    await assertReplaceable();
-    scratch = await openScratchDatabase(connection);
-    for (const { step, run } of PREPARATIONS) {
-      await options.onStep?.(step);
-      if (!(await run(work, from, options))) return undefined;
-    }
-    const summary = await summarizeObservations(prepared);
-    if (options.signal.aborted) return undefined;
-
-    await options.onStep?.("swapping tables");
-    await migrate(connection, options.migrations, { isForRestore: true });
-    await applyDurability(prepared, await readDurability(live));
-    // Checked again: loading took its time, and a service may have started meanwhile.
-    await assertReplaceable();
-    const keys = await keepRevocations(server, scratch.name, database);
-    await swapTables([{ live, names: new Map(Object.keys(TABLES).map((table) => [table, table])) }], scratch.name);
-    return { ...summary, keys };
-  } finally {
-    // A failure here must not hide how the restore ended; the next start drops what is left.
-    await scratch?.close().catch(() => {});
-    await work.close();
-  }
-}
 
 /**
  * @param servers that hold the store.

@@ -8,9 +8,9 @@ export type ServerWork = {
   /** To the scratch database, in which the store's next tables are prepared. */
   readonly scratch: ClickHouseConnection;
   readonly server: ClickHouseClient;
-  /** Of the scratch database. */
+  /** A client of the scratch database. */
   readonly prepared: ClickHouseClient;
-  /** Of the store's database, in which every table exists when tables are swapped. */
+  /** A client of the store's database, in which every table exists when tables are swapped. */
   readonly live: ClickHouseClient;
   close(): Promise<void>;
 };

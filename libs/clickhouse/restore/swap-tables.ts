@@ -6,7 +6,7 @@ import { putMarker, removeMarker } from "../schema/unfinished-marker.ts";
 
 /** A server whose tables are exchanged. */
 export type Swap = {
-  /** Of the store's database, in which every table exists: a client of this server by itself. */
+  /** A client of this server by itself, and of the store's database, in which every table exists. */
   readonly live: ClickHouseClient;
   /** The tables of the scratch database, by the names of the store's that they take the place of. */
   readonly names: ReadonlyMap<string, string>;

@@ -99,7 +99,7 @@ const addressesSince = defineQuery({
   row: z.object({ ip: z.string() }),
 });
 
-/** Of addresses in one statement; the server parses 256 KiB. */
+/** Max bytes of the addresses in one statement; the server parses 256 KiB. */
 const LIST_BYTES = 100_000;
 
 /**

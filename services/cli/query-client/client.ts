@@ -5,9 +5,9 @@ import { formatQueryErrors } from "./query-error.ts";
 import { findQueryUrl } from "./url.ts";
 
 export type QueryClientOptions = {
-  /** Of the query interface; undefined for `QUERY_URL`, or the service beside the command. */
+  /** Where the query interface is; undefined for `QUERY_URL`, or the service beside the command. */
   readonly url?: string | undefined;
-  /** Of a workspace; undefined for `QUERY_KEY`. */
+  /** A workspace's key; undefined for `QUERY_KEY`. */
   readonly key?: string | undefined;
 };
 

@@ -30,7 +30,7 @@ const MINUTE_MS = 60_000;
 const MANY_PER_DAY = 10_000_000;
 /** How long the shares of campaigns stay the same. */
 const STEADY_MS = 10 * MINUTE_MS;
-/** Of all observations. */
+/** Shares of all observations. */
 const BENIGN = 0.07;
 const ONE_OFF = 0.04;
 /** By how much more there is by day (in East Asia, where most comes from) and by how much less at weekends. */

@@ -15,7 +15,7 @@ import { toTag } from "./tag-file.ts";
 /** The tags of files: the starter catalogue, and the operator's own. */
 export type TagsOfFiles = {
   readonly starter: readonly Tag[];
-  /** Of TAG_RULES_DIR; each replaces the starter tag of the same slug. */
+  /** The tags of TAG_RULES_DIR; each replaces the starter tag of the same slug. */
   readonly own: readonly Tag[];
   /** All of them with their rules, later ones before earlier ones of the same slug. */
   readonly parsed: readonly ParsedTag[];
@@ -99,7 +99,7 @@ export async function addTags(
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Of our rules the longest has a fortieth of it. Pages show the text as a whole. */
+/** Max characters of a rule's text, which pages show as a whole. */
 const MAX_LENGTH = 32_768;
 
 /** What the rule of each tag matches, by slug, as YAML. Of two with a slug the later one counts. */

@@ -183,7 +183,7 @@ function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): Fil
   return { bytes, rejection: { reason, detail } };
 }
 
-/** Of a wrapper with several records, each record keeps only its own part. */
+/** The bytes of a record that came with others in one wrapper: its own part alone. */
 const toBytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
 /** Whether reading a line as JSON, alone or after a head, is worth trying. */

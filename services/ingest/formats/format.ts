@@ -53,7 +53,7 @@ export type IgnoredReason = keyof typeof IGNORED;
 export type Decoded =
   | {
       readonly observation: Fields;
-      /** Of a passive monitor's record: the address that the source sent to. */
+      /** The address that the source sent to, in a passive monitor's record. */
       readonly destination?: string | undefined;
       /** Its time names no zone, and no setting says which it is: it was read as UTC. */
       readonly isZoneless?: true;

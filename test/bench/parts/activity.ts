@@ -109,7 +109,7 @@ async function measureLists(run: Run, world: World): Promise<Line[]> {
   return [...byHour.limits, byHour.line, byDay.line];
 }
 
-/** Of 90 days of the heavy tag, with addresses and without. */
+/** Measures 90 days of the heavy tag, with addresses and without. */
 async function measureListed(run: Run, world: World, hours: number, datasets?: readonly Dataset[], suffix = "") {
   const asked = { days: 90, hours, tag: "heavy" } as const;
   const ask = (ips: boolean) => () =>

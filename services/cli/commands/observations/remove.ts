@@ -32,7 +32,7 @@ async function remove(
   try {
     const client = connectStore(store.server.connection, "noisefloor-remove", LONG_REQUEST_MS);
     closeStack.add(() => client.close());
-    // Of an interrupted removal the rows may be gone, and with them the names.
+    // After an interrupted removal the rows may be gone, and with them the names.
     const wasInterrupted = (await readStaleRollups(client)) !== undefined;
     if (!wasInterrupted) await assertNamesExist(client, filter);
     const found = await countFiltered(client, filter);

@@ -76,7 +76,7 @@ async function openRules(
   const { tagger, rules, tagsByFolder } = await loadRules(ruleFolders(settings));
   const now = Date.now();
   if (!dryRun && (await addTags(client, tagsOfFiles(tagsByFolder, now), now)) > 0) await catalogue.refresh();
-  // Of a tag that is not in the catalogue yet, a dry run shows what it would come to.
+  // A dry run also shows what a tag would come to that is not in the catalogue yet.
   const idOf = (slug: string) => catalogue.resolve(slug)?.id ?? (dryRun ? tagIdFromSlug(slug) : undefined);
   const slugs = new Set(rules.map(({ slug }) => slug));
   const ids = tag.map((reference) => {

@@ -85,7 +85,7 @@ const REPLICA_REMEDIES = {
   away: "start it, or replace it by an empty one and run noisefloor migrate (docs/scaling.md)",
 } as const;
 
-/** Of a cluster whose shards have several servers. */
+/** Replicas that lack rows or are away, in a cluster whose shards have several servers. */
 export function checkReplicas({ replicas }: StoreFacts): Finding[] {
   const check = "replicas";
   if ("error" in replicas) return [unknown(check, replicas.error, "grant the user SELECT on system.replicas")];

@@ -18,7 +18,7 @@ import { probeStore, type StoreProbe } from "./probe-store.ts";
 export type Facts = {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Of this program. */
+  /** This program's version. */
   readonly version: string;
   readonly settings: Settings;
   readonly dataDirectory: DataDirectory;

@@ -13,7 +13,7 @@ export type DataDirectory = {
   readonly exists: boolean;
   readonly isWritable: boolean;
   readonly holdsStore: boolean;
-  /** Of the disk that holds it, or would. */
+  /** The disk that holds it, or would. */
   readonly disk: Probe<{ readonly freeBytes: number; readonly totalBytes: number }>;
 };
 
@@ -33,7 +33,7 @@ export async function probeDataDirectory({ clickhouse }: Settings): Promise<Data
   return { path, exists, isWritable, holdsStore: store, disk };
 }
 
-/** Of the nearest folder that exists. */
+/** The space on the disk of a folder, or of the nearest one above it that exists. */
 async function readSpace(path: string): Promise<{ freeBytes: number; totalBytes: number }> {
   const found = await statfs(path).catch((error: unknown) => {
     if (dirname(path) === path) throw error;

@@ -6,7 +6,7 @@ import { sshLogins, telnetLogins } from "./logins.ts";
 /** What one kind of scanner is after. */
 export type Profile = {
   readonly name: string;
-  /** Of the scanners in rented networks, and of those at home and at work. */
+  /** Its weight among the scanners in rented networks, and among those at home and at work. */
   readonly weights: readonly [hosting: number, home: number];
   /** A scanner's own choice: it sends these, the first most often. */
   readonly draw: (at: number) => readonly Content[];

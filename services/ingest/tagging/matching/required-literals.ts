@@ -32,7 +32,7 @@ function best(sets: readonly RequiredLiterals[]): RequiredLiterals {
 
 /**
  * Reads alternatives up to a closing bracket or the end, and adds the sets of texts of which all matches contain one.
- * Of several alternatives, it is one that the first requires, or one that the second requires, and so on.
+ * With several alternatives it is one that the first requires, or one that the second requires, and so on.
  * @returns where it ends.
  */
 function readAlternation(source: string, start: number, isCased: boolean, sets: RequiredLiterals[]): number {

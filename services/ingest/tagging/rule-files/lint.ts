@@ -16,7 +16,7 @@ export type LintResult = {
 export type RuleFolder = {
   readonly path: string;
   readonly examples: ExampleCheck;
-  /** Of files whose examples are skipped. */
+  /** The rules of files whose examples are skipped. */
   readonly prepared?: PreparedRules | undefined;
 };
 

@@ -19,7 +19,7 @@ const messages = (tag: object, severity = "error") =>
   lint(tag)
     .problems.filter((problem) => problem.severity === severity)
     .map(({ message }) => message);
-/** Of a rule whose example matches nothing at all. */
+/** What is wrong with a match, beside its example. */
 const wrongMatch = (match: unknown) =>
   messages({ ...TAG, match }).filter((message) => !message.startsWith("examples["));
 

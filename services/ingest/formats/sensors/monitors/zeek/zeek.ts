@@ -93,7 +93,7 @@ function ignoredRecord(record: Fields, log: string) {
   const note = log === "notice" ? textAt(record, "note") : undefined;
   if (note !== undefined && NOTICES_ABOUT_SENSOR.test(note)) return "about-sensor";
   if (note !== undefined && NOTICES_OF_VICTIMS.test(note)) return "no-behaviour";
-  // Of a packet that is too broken to have a source.
+  // Zeek logs packets that are too broken to have a source.
   return log === "weird" && textAt(record, ...SOURCE_MEMBERS) === undefined ? "no-behaviour" : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
-import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connection.ts";
 import { type ObservationSummary, summarizeObservations } from "@noisefloor/clickhouse/observations/observations.ts";
 import { type KeyChanges, keepRevocations } from "@noisefloor/clickhouse/restore/key-revocations.ts";
 import { settleRetention } from "@noisefloor/clickhouse/restore/load-backup.ts";
@@ -20,26 +20,33 @@ import { applyDurability, readDurability } from "@noisefloor/clickhouse/schema/d
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { onAllServers, sumProgress } from "../client/all-servers.ts";
-import { type ClusterConnection, readShards } from "../client/servers.ts";
-import { migrateCluster } from "../schema/migrate-cluster.ts";
+import { readShards } from "../client/servers.ts";
 import { countMisplaced } from "../schema/placement.ts";
 import { copyReferenceTables } from "../schema/reference-tables.ts";
-import { type BackupPart, namingShard, partsOf } from "./parts.ts";
+import { type BackupPart, namingShard } from "./parts.ts";
 import { preparedNames, sharePrepared } from "./share-prepared.ts";
 
+/** The store that a backup replaces: a server, or a cluster. */
+export type ReplacedStore = {
+  readonly connection: ClickHouseConnection;
+  /** What each of its shards restores. */
+  readonly parts: readonly BackupPart[];
+  /** Brings the schema of its database up to date. */
+  readonly migrate: () => Promise<unknown>;
+};
+
 /**
- * Replaces a cluster's store by a backup, as `restoreDatabase` does that of one server. Every shard gets its own part
- * of the backup, and no table is exchanged before all shards are ready.
+ * Replaces a store by a backup. Each part of the backup is loaded into a scratch database of its server, migrated to our
+ * schema and checked to the last byte; its rollups are rebuilt from its observations; only when all parts are ready,
+ * their tables are exchanged with the store's. An error before that leaves the store as it was. An interrupted exchange
+ * leaves a marker, with which no service starts until a restore has ended. Tables that the store has lost are created
+ * again; a user's own tables are left alone, there and in the backup.
  * @returns what the store holds now; undefined when it was cancelled, which also leaves the store as it was.
  * @throws BackupError, or HoldsDataError.
  */
-export async function restoreCluster(
-  connection: ClusterConnection,
-  from: BackupPlace,
-  options: RestoreOptions,
-): Promise<Restored | undefined> {
-  const { database } = connection;
-  const shards = (await partsOf(connection, from)).map(
+export async function restoreParts(store: ReplacedStore, options: RestoreOptions): Promise<Restored | undefined> {
+  const { database } = store.connection;
+  const shards = store.parts.map(
     (part): ShardWork => ({
       ...part,
       ...openServerWork(part.connection),
@@ -53,7 +60,7 @@ export async function restoreCluster(
     const assertReplaceable = await replacementCheck(servers, database, options);
     await assertReplaceable();
     for (const each of all) scratches.push(await openScratchDatabase(each.connection));
-    return await restoreThrough({ connection, scratch: scratchNameOf(database), shards, assertReplaceable }, options);
+    return await restoreThrough({ ...store, scratch: scratchNameOf(database), shards, assertReplaceable }, options);
   } finally {
     // A failure here must not hide how the restore ended; the next start drops what is left.
     for (const one of scratches) await one.close().catch(() => {});
@@ -64,8 +71,7 @@ export async function restoreCluster(
 /** The part of a shard, which one of its servers prepares. */
 type ShardWork = BackupPart & ServerWork & { readonly others: readonly ServerWork[] };
 
-type Work = {
-  readonly connection: ClusterConnection;
+type Work = ReplacedStore & {
   /** The name of the scratch databases, which are still empty. */
   readonly scratch: string;
   readonly shards: readonly ShardWork[];
@@ -80,7 +86,7 @@ async function restoreThrough(work: Work, options: RestoreOptions): Promise<Rest
   if (options.signal.aborted) return undefined;
 
   await options.onStep?.("swapping tables");
-  await migrateCluster(connection, options.migrations, { isForRestore: true });
+  await work.migrate();
   for (const shard of shards) {
     await applyDurability(shard.prepared, await readDurability(shard.live));
     await sharePrepared(shard, scratch);
@@ -116,7 +122,7 @@ async function prepareAll(shards: readonly ShardWork[], options: RestoreOptions)
 }
 
 /**
- * Makes sure that the parts of a cluster's backup fit together: their shards were copied one beside the other, not at
+ * Makes sure that the parts of a cluster's backup fit together: its shards were copied one beside the other, not at
  * the same moment, and every server has to have the same tags, networks, workspaces, keys and retention.
  * @returns false when it was cancelled.
  * @throws BackupError when addresses are on another shard than the cluster's configuration says.
@@ -126,7 +132,7 @@ async function makeOneStore(
   { signal, migrations }: RestoreOptions,
 ): Promise<boolean> {
   const [first, ...others] = shards;
-  if (first === undefined) return true;
+  if (first === undefined || cluster === undefined) return true;
   const kept = await Promise.all(shards.map(({ prepared }) => readRetention(prepared)));
   const retentionDays = Math.max(...kept);
   for (const [index, { prepared }] of shards.entries()) {
