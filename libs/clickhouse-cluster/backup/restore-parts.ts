@@ -113,8 +113,8 @@ async function prepareAll(shards: readonly ShardWork[], options: RestoreOptions)
     const progress = sumProgress(shards.length, options.onProgress ?? (() => {}));
     let isWhole = true;
     await onAllServers(shards, options.signal, async (shard, index, signal) => {
-      const own = { ...options, signal, onProgress: progress(index) };
-      if (!(await run(shard, shard.place, own).catch(namingShard(shard)))) isWhole = false;
+      const shardOptions = { ...options, signal, onProgress: progress(index) };
+      if (!(await run(shard, shard.place, shardOptions).catch(namingShard(shard)))) isWhole = false;
     });
     if (!isWhole) return false;
   }
@@ -133,10 +133,11 @@ async function makeOneStore(
 ): Promise<boolean> {
   const [first, ...others] = shards;
   if (first === undefined || cluster === undefined) return true;
-  const kept = await Promise.all(shards.map(({ prepared }) => readRetention(prepared)));
-  const retentionDays = Math.max(...kept);
+  const retentions = await Promise.all(shards.map(({ prepared }) => readRetention(prepared)));
+  const retentionDays = Math.max(...retentions);
   for (const [index, { prepared }] of shards.entries()) {
-    if (kept[index] !== retentionDays && !(await settleRetention(prepared, { retentionDays, signal }))) return false;
+    if (retentions[index] !== retentionDays && !(await settleRetention(prepared, { retentionDays, signal })))
+      return false;
   }
   for (const replica of shards.flatMap((shard) => shard.others)) {
     await migrate({ ...replica.connection, database: scratch }, migrations, {
@@ -168,6 +169,6 @@ function addUp(shards: readonly ObservationSummary[]): ObservationSummary {
   }));
 }
 
-const known = (times: readonly (number | undefined)[]) => times.filter((time) => time !== undefined);
-const least = (times: readonly (number | undefined)[]) => known(times).toSorted((a, b) => a - b)[0];
-const greatest = (times: readonly (number | undefined)[]) => known(times).toSorted((a, b) => b - a)[0];
+const presentTimes = (times: readonly (number | undefined)[]) => times.filter((time) => time !== undefined);
+const least = (times: readonly (number | undefined)[]) => presentTimes(times).toSorted((a, b) => a - b)[0];
+const greatest = (times: readonly (number | undefined)[]) => presentTimes(times).toSorted((a, b) => b - a)[0];

@@ -71,9 +71,9 @@ const tablesWithRows = defineQuery({
 
 async function assertNoRows(servers: readonly ClickHouseClient[], database: string): Promise<void> {
   const tables = Object.keys(TABLES).filter((name) => name !== "schema_migrations");
-  const found = await Promise.all(servers.map((server) => run(server, tablesWithRows, { database, tables })));
+  const rowCounts = await Promise.all(servers.map((server) => run(server, tablesWithRows, { database, tables })));
   const rows = new Map<string, number>();
-  for (const one of found.flat()) rows.set(one.name, (rows.get(one.name) ?? 0) + one.rows);
+  for (const one of rowCounts.flat()) rows.set(one.name, (rows.get(one.name) ?? 0) + one.rows);
   if (rows.size === 0) return;
   const observations = rows.get("observations") ?? 0;
   if (observations > 0) {

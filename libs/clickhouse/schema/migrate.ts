@@ -129,12 +129,12 @@ export async function migrate(
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
     }
-    const missing = migrations.filter((migration) => isLost || !applied.includes(migration));
+    const pending = migrations.filter((migration) => isLost || !applied.includes(migration));
     // A database that had no observations before has nothing to fill rollups with.
     const isFilled = options.isFilled || !existing.has("observations");
     const done: Migration[] = [];
     try {
-      for (const migration of missing) {
+      for (const migration of pending) {
         for (const statement of migration.statements) await execute(client, statement);
         done.push(migration);
       }
@@ -146,7 +146,7 @@ export async function migrate(
       for (const migration of recorded) options.onApply?.(migration);
     }
     if (options.dashboardWorkspaces !== undefined) await createDashboardViews(client, options.dashboardWorkspaces);
-    return missing;
+    return pending;
   } finally {
     await client.close();
   }
@@ -175,9 +175,9 @@ async function assertServerIsCurrent(client: ClickHouseClient, migrations: reado
     throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
   await assertFinished(client);
-  const missing = migrations.find((migration) => !applied.includes(migration));
-  if (missing !== undefined) {
-    throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
+  const firstPending = migrations.find((migration) => !applied.includes(migration));
+  if (firstPending !== undefined) {
+    throw new MigrationError(`migration ${firstPending.name} has not been applied: ${MIGRATE}`);
   }
 }
 
@@ -221,9 +221,9 @@ function assertNoDrift(
   migrations: readonly Migration[],
   applied: ReadonlyMap<number, { version: number; name: string; checksum: string }>,
 ): void {
-  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  const byVersion = new Map(migrations.map((migration) => [migration.version, migration]));
   for (const [version, row] of applied) {
-    const file = known.get(version);
+    const file = byVersion.get(version);
     if (file === undefined) {
       throw new MigrationError(
         `the database was written by a newer Noisefloor (it has migration ${labelOf(row)}): update this one, or restore an older backup`,

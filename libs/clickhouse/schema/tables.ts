@@ -112,7 +112,7 @@ export const AGEING_TABLES: readonly AgeingTable[] = entries.flatMap(([name, { a
 
 /** @throws RangeError for a table whose rows are kept for ever. */
 export function ageingTable(name: string): AgeingTable {
-  const found = AGEING_TABLES.find((table) => table.name === name);
-  if (found === undefined) throw new RangeError(`the rows of ${name} do not age`);
-  return found;
+  const ageing = AGEING_TABLES.find((table) => table.name === name);
+  if (ageing === undefined) throw new RangeError(`the rows of ${name} do not age`);
+  return ageing;
 }

@@ -28,9 +28,9 @@ const markers = defineQuery({
  * @returns what has not ended in a database, or was interrupted; undefined when all is well.
  */
 export async function readUnfinished(client: ClickHouseClient, database = ""): Promise<Unfinished | undefined> {
-  const found = await run(client, markers, { database, markers: Object.values(MARKERS) });
-  if (found.length === 0) return undefined;
-  return found.some(({ name }) => name === MARKERS.restore) ? "restore" : "rebalance";
+  const present = await run(client, markers, { database, markers: Object.values(MARKERS) });
+  if (present.length === 0) return undefined;
+  return present.some(({ name }) => name === MARKERS.restore) ? "restore" : "rebalance";
 }
 
 export async function putMarker(client: ClickHouseClient, what: Unfinished): Promise<void> {

@@ -46,11 +46,11 @@ export function runFingerprints(options: FingerprintsOptions, context: CommandCo
 
 function toRow({ kind, fingerprint, observations, addresses, lastSeen, programs, distinct }: Fingerprint) {
   const texts = programs.map(({ text, addresses: count }) => `${printable(text.slice(0, MAX_SHOWN))} (${count})`);
-  const rest = distinct > texts.length ? [`and ${distinct - texts.length} more`] : [];
+  const more = distinct > texts.length ? [`and ${distinct - texts.length} more`] : [];
   return {
     ...{ kind, fingerprint, addresses, observations },
     last_seen: new Date(lastSeen).toISOString().slice(0, 10),
-    seen_with: [...texts, ...rest].join(", ") || "-",
+    seen_with: [...texts, ...more].join(", ") || "-",
   };
 }
 

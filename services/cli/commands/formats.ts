@@ -78,8 +78,8 @@ export async function runFormatsTest(
   });
   try {
     const { counts, shown } = await readWith(format, files, decode, limit);
-    const others = formats.filter(({ name }) => name !== format.name);
-    const auto = await countFormats([format, ...others], files, decode);
+    const otherFormats = formats.filter(({ name }) => name !== format.name);
+    const auto = await countFormats([format, ...otherFormats], files, decode);
     if (json) print(JSON.stringify({ problems: [], ...counts, auto, records: shown }));
     else printOutcomes(shown, { ...counts, auto: formatCounts(auto) }, context);
     if (counts.rejected > 0) throw new UserError(`${counts.rejected} of ${counts.read} records were rejected`);

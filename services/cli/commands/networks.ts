@@ -174,9 +174,9 @@ export function runNetworksRemove(
 ): Promise<void> {
   return withStore(context, async (client) => {
     const stored = new Set((await readNetworkLists(client, kind)).map(({ listId }) => listId));
-    const missing = ids.filter((id) => !stored.has(id));
-    if (missing.length > 0) {
-      throw new UserError(`there is no list ${missing.join(", ")}: see "noisefloor ${NETWORK_COMMANDS[kind]} list"`);
+    const missingIds = ids.filter((id) => !stored.has(id));
+    if (missingIds.length > 0) {
+      throw new UserError(`there is no list ${missingIds.join(", ")}: see "noisefloor ${NETWORK_COMMANDS[kind]} list"`);
     }
     const { ranges } = await removeNetworkLists(client, kind, ids);
     if (json) return context.print(JSON.stringify({ removed: [...new Set(ids)], ranges }));

@@ -149,7 +149,7 @@ function storeLines({ store }: Facts): (readonly [string, string])[] {
   if ("error" in facts) return [["ClickHouse", url === undefined ? facts.error : `${url}: ${facts.error}`]];
   const { clock, schema, disk, retentionDays } = facts.value;
   const size = knownOf(facts.value.size);
-  const kept = knownOf(retentionDays);
+  const retention = knownOf(retentionDays);
   const perDay = bytesPerDay(facts.value);
   const rate = perDay === undefined ? "" : `, ${formatBytes(perDay)} a day`;
   return [
@@ -161,7 +161,7 @@ function storeLines({ store }: Facts): (readonly [string, string])[] {
       : [
           [
             "store",
-            `${size.observations} observations, ${formatBytes(size.bytes)}${rate}, kept ${kept ?? "?"} days`,
+            `${size.observations} observations, ${formatBytes(size.bytes)}${rate}, kept ${retention ?? "?"} days`,
           ] as const,
         ]),
     ["disk", "error" in disk ? disk.error : describeDisk(disk.value, daysUntilFull(facts.value))],
@@ -180,9 +180,9 @@ function describeDisk(
 
 function describeCertificate(certificate: Probe<number>, now: number): string {
   if ("error" in certificate) return certificate.error;
-  const left = certificate.value - now;
-  return left > 0
-    ? `expires in ${formatAge(left)} (${formatTimestamp(certificate.value)})`
+  const leftMs = certificate.value - now;
+  return leftMs > 0
+    ? `expires in ${formatAge(leftMs)} (${formatTimestamp(certificate.value)})`
     : `EXPIRED on ${formatTimestamp(certificate.value)}`;
 }
 

@@ -41,9 +41,9 @@ export async function parseMassScanners(
     else if (operator === undefined) reject("it names no operator");
     else {
       const slug = operator.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-      const found = operators.get(slug) ?? { networks: [], domain: operator };
-      found.networks.push(network);
-      operators.set(slug, found);
+      const operatorNetworks = operators.get(slug) ?? { networks: [], domain: operator };
+      operatorNetworks.networks.push(network);
+      operators.set(slug, operatorNetworks);
     }
   }
   if (operators.size === 0) throw new Error("it has no line like: 192.175.48.6 # scan.example.org");

@@ -69,20 +69,20 @@ export function parseNetworkList(listId: string, text: string, knownLists: Known
     else if (network.length < WIDEST_PREFIX) rejected.push({ entry: `${listId}: ${entry}`, reason: "wider than /8" });
     else networks.push(network);
   }
-  const known = knownLists.get(listId);
+  const knownList = knownLists.get(listId);
   return {
     rejected,
     ipv6,
     list: {
       listId,
       networks,
-      name: known?.organization ?? (name.replace(/^list of known /i, "").trim() || listId),
-      category: known?.category ?? "unknown",
-      description: known?.description ?? description,
-      explanation: known?.explanation ?? "",
-      reference: known?.reference ?? "",
-      trustLevel: known?.trust_level ?? "3",
-      priority: known?.priority ?? 0,
+      name: knownList?.organization ?? (name.replace(/^list of known /i, "").trim() || listId),
+      category: knownList?.category ?? "unknown",
+      description: knownList?.description ?? description,
+      explanation: knownList?.explanation ?? "",
+      reference: knownList?.reference ?? "",
+      trustLevel: knownList?.trust_level ?? "3",
+      priority: knownList?.priority ?? 0,
     },
   };
 }

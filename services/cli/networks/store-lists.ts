@@ -25,11 +25,11 @@ export async function storeLists(
 ): Promise<StoredLists> {
   const own = (await readNetworkLists(client, kind)).filter((list) => !isStarter(list));
   const stored = new Map(own.map((list) => [list.listId, list.networks]));
-  const kept = force ? [] : findShrunken(lists, stored);
-  const imported = lists.filter(({ list }) => !kept.some(({ listId }) => listId === list.listId));
+  const shrunken = force ? [] : findShrunken(lists, stored);
+  const imported = lists.filter(({ list }) => !shrunken.some(({ listId }) => listId === list.listId));
   const networkLists = imported.map(({ list }) => list);
   const { ranges } = imported.length === 0 ? { ranges: 0 } : await replaceNetworkLists(client, kind, networkLists, now);
-  return { imported, kept, ranges, stored };
+  return { imported, kept: shrunken, ranges, stored };
 }
 
 /** The lists that lost more than half of their stored networks, or are empty: their download may be incomplete. */

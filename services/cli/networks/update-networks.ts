@@ -30,8 +30,8 @@ export async function updateNetworks(
   client: ClickHouseClient,
   { kind, from, now, signal }: UpdateOptions,
 ): Promise<StoredLists> {
-  const known = await readKnownLists(kind);
-  const lists = await readWarninglistArchive(await openArchive(from, signal), known);
+  const knownLists = await readKnownLists(kind);
+  const lists = await readWarninglistArchive(await openArchive(from, signal), knownLists);
   signal?.throwIfAborted();
   return storeLists(client, kind, lists, { force: false, now });
 }

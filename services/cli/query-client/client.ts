@@ -34,11 +34,11 @@ export type QueryClient = {
 /** Opens no connection yet. */
 export async function queryClient(options: QueryClientOptions, { settings }: CommandContext): Promise<QueryClient> {
   const { query } = settings;
-  const given = options.url ?? query.url;
-  if (given !== undefined && !/^https?:\/\/./.test(given)) {
-    throw new UserError(`--url takes a URL like http://localhost:8080, not "${given}"`);
+  const givenUrl = options.url ?? query.url;
+  if (givenUrl !== undefined && !/^https?:\/\/./.test(givenUrl)) {
+    throw new UserError(`--url takes a URL like http://localhost:8080, not "${givenUrl}"`);
   }
-  const url = (given ?? (await findQueryUrl(settings))).replace(/\/+$/, "");
+  const url = (givenUrl ?? (await findQueryUrl(settings))).replace(/\/+$/, "");
   const key = options.key ?? query.key;
   const headers = { accept: "application/json", ...(key !== undefined && { key }) };
   return {

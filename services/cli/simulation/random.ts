@@ -31,9 +31,9 @@ export const chance = (a: number, b = 0, c = 0, d = 0): number => mix(a, b, c, d
  * @throws RangeError for an empty list.
  */
 export function pick<T>(list: readonly T[], at: number): T {
-  const found = list[Math.floor(at * list.length)];
-  if (found === undefined) throw new RangeError("nothing to pick from");
-  return found;
+  const entry = list[Math.floor(at * list.length)];
+  if (entry === undefined) throw new RangeError("nothing to pick from");
+  return entry;
 }
 
 /** Picks from a list by weight: a number from 0 to 1 gives an entry, in constant time (Vose's alias method). */
@@ -45,9 +45,9 @@ export function weightedPick<T>(entries: readonly (readonly [value: T, weight: n
   const large = share.flatMap((value, index) => (value < 1 ? [] : [index]));
   for (let low = small.pop(), high = large.pop(); low !== undefined && high !== undefined; low = small.pop()) {
     other[low] = high;
-    const rest = (share[high] ?? 0) - (1 - (share[low] ?? 0));
-    share[high] = rest;
-    if (rest >= 1) continue;
+    const remainder = (share[high] ?? 0) - (1 - (share[low] ?? 0));
+    share[high] = remainder;
+    if (remainder >= 1) continue;
     small.push(high);
     high = large.pop();
   }

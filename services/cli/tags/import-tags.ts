@@ -39,14 +39,14 @@ export async function importTags(
   now: number,
   starter: readonly Tag[] = [],
 ): Promise<TagImport> {
-  const known = await tagRecords.read(client);
-  const bySlug = new Map(known.map((tag) => [tag.slug, tag]));
+  const stored = await tagRecords.read(client);
+  const bySlug = new Map(stored.map((tag) => [tag.slug, tag]));
   const slugOwners = tags.flatMap((tag) => {
     const owner = bySlug.get(tag.slug);
     return owner !== undefined && owner.id !== tag.id ? [owner.id] : [];
   });
   const { written, deleted, ...result } = planImport(tags, {
-    byId: new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag])),
+    byId: new Map(stored.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag])),
     bySlug,
     inUse: await readTagsInUse(client, slugOwners),
     starterById: new Map(starter.map((tag) => [tag.id, tag])),

@@ -77,9 +77,9 @@ export async function addTags(
   { starter, own, parsed }: TagsOfFiles,
   now: number,
 ): Promise<number> {
-  const known = await tagRecords.read(client);
-  const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
-  const slugs = new Set(known.map((tag) => tag.slug));
+  const stored = await tagRecords.read(client);
+  const byId = new Map(stored.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
+  const slugs = new Set(stored.map((tag) => tag.slug));
   const ownSlugs = new Set(own.map((tag) => tag.slug));
   const written = [...own, ...starter.filter((tag) => !ownSlugs.has(tag.slug))].filter(
     (tag) => !slugs.has(tag.slug) && !byId.has(tag.id),

@@ -80,8 +80,8 @@ function measureClause(clause: Clause, event: TaggedEvent): Measure {
   const fitting = atoms.filter((atom) => atomHolds(atom, event));
   const isHeld = needs === "any" ? fitting.length > 0 : fitting.length === atoms.length;
   if (isHeld) return { held: [{ key, values: fitting.map(formatAtom), found }], missing: [] };
-  const others = atoms.filter((atom) => !fitting.includes(atom));
-  return { held: [], missing: [{ key, values: others.map(formatAtom), found, isExcluded: false }] };
+  const otherAtoms = atoms.filter((atom) => !fitting.includes(atom));
+  return { held: [], missing: [{ key, values: otherAtoms.map(formatAtom), found, isExcluded: false }] };
 }
 
 /** A body has 4 KiB. */

@@ -117,8 +117,8 @@ async function listAtStart(folder: string) {
 
 function formatErrors(errors: readonly RuleProblem[]): string {
   const listed = errors.slice(0, MAX_LISTED).map(({ file, message }) => `\n  ${file}: ${message}`);
-  const rest = errors.length > MAX_LISTED ? `\n  and ${errors.length - MAX_LISTED} more` : "";
-  return `tagging rules have errors:${listed.join("")}${rest}\ncorrect these files or move them away; "noisefloor tags lint" lists every error`;
+  const more = errors.length > MAX_LISTED ? `\n  and ${errors.length - MAX_LISTED} more` : "";
+  return `tagging rules have errors:${listed.join("")}${more}\ncorrect these files or move them away; "noisefloor tags lint" lists every error`;
 }
 
 async function rereadAll(states: readonly FolderState[], log: Logger): Promise<FolderState[]> {
@@ -139,11 +139,13 @@ async function reread(state: FolderState, log: Logger): Promise<FolderState> {
   const files = new Map<string, KnownFile>();
   for (const version of listed) {
     const { file } = version;
-    const known = state.files.get(file);
-    const isKnown = known?.version === version.version;
+    const lastRead = state.files.get(file);
+    const isKnown = lastRead?.version === version.version;
     files.set(
       file,
-      isKnown ? known : { version: version.version, good: await rereadFile(version, state.folder, known?.good, log) },
+      isKnown
+        ? lastRead
+        : { version: version.version, good: await rereadFile(version, state.folder, lastRead?.good, log) },
     );
   }
   const doubled = duplicates([...files.values()].map(({ good }) => good));
@@ -171,9 +173,12 @@ async function rereadFile(
 function hasSameTags(next: readonly FolderState[], before: readonly FolderState[]): boolean {
   const contents = (states: readonly FolderState[]) =>
     states.flatMap(({ files }) => [...files.values()].map(({ good }) => good).filter(({ tags }) => tags.length > 0));
-  const known = contents(before);
-  const found = contents(next);
-  return found.length === known.length && found.every((content, index) => content === known[index]);
+  const contentsBefore = contents(before);
+  const contentsNow = contents(next);
+  return (
+    contentsNow.length === contentsBefore.length &&
+    contentsNow.every((content, index) => content === contentsBefore[index])
+  );
 }
 
 function tagsOf(states: readonly FolderState[]): ParsedTag[][] {

@@ -97,8 +97,8 @@ export async function runRestore(
 async function readNewestOfAll(client: ClickHouseClient): Promise<number | undefined> {
   const shards = await client.owners();
   const receipts = await Promise.all(shards.map((shard) => readNewestReceipt(shard)));
-  const known = receipts.filter((receipt) => receipt !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+  const times = receipts.filter((receipt) => receipt !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));

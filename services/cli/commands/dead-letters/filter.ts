@@ -31,15 +31,15 @@ export function readFilter(
   if (reason !== undefined && !reasons.includes(reason)) {
     throw new UserError(`there is no reason "${reason}"; there are ${reasons.join(", ")}`);
   }
-  const known = DEAD_LETTER_SOURCES.find((name) => name === source);
-  if (source !== undefined && known === undefined) {
+  const sourceName = DEAD_LETTER_SOURCES.find((name) => name === source);
+  if (source !== undefined && sourceName === undefined) {
     throw new UserError(`there is no source "${source}"; there are ${DEAD_LETTER_SOURCES.join(", ")}`);
   }
   const timeOf = (text: string | undefined, option: string) =>
     text === undefined ? undefined : readSince(text, now, option);
   return {
     reason,
-    source: known,
+    source: sourceName,
     origin,
     sensorId: sensor,
     keyId: key,

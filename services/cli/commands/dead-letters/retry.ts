@@ -128,18 +128,18 @@ async function retryById(
   context: CommandContext,
   tally: Tally,
 ): Promise<string[]> {
-  const missing = new Set(ids);
+  const unseenIds = new Set(ids);
   await withRetry(store, options, context, async (retry) => {
     for await (const deadLetters of openDeadLettersById(store.client, ids)) {
       if (context.signal.aborted) break;
       for (const result of await retry(deadLetters)) {
-        missing.delete(result.deadLetter.id);
+        unseenIds.delete(result.deadLetter.id);
         count(tally, result);
         tally.results.push(result);
       }
     }
   });
-  return [...missing];
+  return [...unseenIds];
 }
 
 async function retrySelected(

@@ -35,10 +35,10 @@ async function remove(
     // After an interrupted removal the rows may be gone, and with them the names.
     const wasInterrupted = (await readStaleRollups(client)) !== undefined;
     if (!wasInterrupted) await assertNamesExist(client, filter);
-    const found = await countFiltered(client, filter);
-    if (options.dryRun) return report(found, { isComplete: true, wasInterrupted }, options, context);
-    if (found.observations > 0) await confirm(`${describe(found)} would be deleted for good`, options, context);
-    else if (!wasInterrupted) return report(found, { isComplete: true, wasInterrupted }, options, context);
+    const matching = await countFiltered(client, filter);
+    if (options.dryRun) return report(matching, { isComplete: true, wasInterrupted }, options, context);
+    if (matching.observations > 0) await confirm(`${describe(matching)} would be deleted for good`, options, context);
+    else if (!wasInterrupted) return report(matching, { isComplete: true, wasInterrupted }, options, context);
     closeStack.add(await holdStoreLock(serverOf(store.server.connection), "restore"));
     const bar = fractionBar("Making rollups", context.settings.logLevel !== "silent");
     closeStack.add(bar.end);

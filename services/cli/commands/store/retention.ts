@@ -24,9 +24,9 @@ export async function runRetention(
   const store = await openPreparedStore(settings);
   await closingAfter(store, async () => {
     const current = store.retentionDays;
-    const asked = options.days ?? settings.retentionDays;
+    const days = options.days ?? settings.retentionDays;
     const tables = await readTableStatistics(store.client);
-    const older = await countOlderRows(store.client, asked ?? current);
+    const older = await countOlderRows(store.client, days ?? current);
     if (options.json) {
       const rows = tables.map(({ table, rows, bytesOnDisk, from, to, retentionDays }) => ({
         table,
@@ -37,7 +37,7 @@ export async function runRetention(
         retention_days: retentionDays ?? null,
         older_rows: older === undefined ? null : (older.get(table) ?? 0),
       }));
-      return print(JSON.stringify({ retention_days: current, asked_days: asked ?? current, tables: rows }));
+      return print(JSON.stringify({ retention_days: current, asked_days: days ?? current, tables: rows }));
     }
     const rows = tables.map(({ table, rows, bytesOnDisk, from, to, retentionDays }) => ({
       table,
@@ -53,10 +53,10 @@ export async function runRetention(
       return print("Older rows were not counted: the server takes too long or its user may not read them.");
     }
     const nonEmpty = [...older].filter(([, count]) => count > 0).sort();
-    for (const line of formatEffect(current, asked ?? current, nonEmpty)) print(line);
-    if (asked !== undefined && asked < current && isMuch(await readLoss(store.client, current, asked))) {
+    for (const line of formatEffect(current, days ?? current, nonEmpty)) print(line);
+    if (days !== undefined && days < current && isMuch(await readLoss(store.client, current, days))) {
       print(
-        `That is more than a tenth: to confirm, set RETENTION_CONFIRM=${asked} for a service, or pass --yes to noisefloor migrate.`,
+        `That is more than a tenth: to confirm, set RETENTION_CONFIRM=${days} for a service, or pass --yes to noisefloor migrate.`,
       );
     }
   });

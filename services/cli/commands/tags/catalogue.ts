@@ -82,21 +82,21 @@ export function runTagsRemove(
 ): Promise<void> {
   return withStore(context, async (client) => {
     const tags = await tagRecords.read(client);
-    const found = references.map((reference) => {
+    const tagsToRemove = references.map((reference) => {
       const tag = tags.find(({ slug, id }) => slug === reference || id === reference.toLowerCase());
       if (tag === undefined)
         throw new UserError(`there is no tag "${printable(reference)}": see "noisefloor tags list"`);
       return tag;
     });
-    await assertNotOfFiles(found, context);
-    const ids = found.map(({ id }) => id);
+    await assertNotOfFiles(tagsToRemove, context);
+    const ids = tagsToRemove.map(({ id }) => id);
     const inUse = await readTagsInUse(client, ids);
-    const carried = found.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
+    const carried = tagsToRemove.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
     if (carried.length > 0) {
       await confirm(`Observations carry ${carried.join(", ")}: answers about them would lose it`, options, context);
     }
-    await tagRecords.delete(client, found, Date.now());
-    const removed = [...new Set(found)].map(({ slug }) => slug);
+    await tagRecords.delete(client, tagsToRemove, Date.now());
+    const removed = [...new Set(tagsToRemove)].map(({ slug }) => slug);
     context.print(options.json ? JSON.stringify({ removed }) : `removed   ${removed.length}`);
   });
 }

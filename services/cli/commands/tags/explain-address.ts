@@ -16,8 +16,8 @@ export async function runTagsExplainAddress(
   const store = await openPreparedStore(context.settings);
   await closingAfter(store, async (client) => {
     const slugs = new Map((await tagRecords.read(client)).map(({ id, slug }) => [id, slug]));
-    const found = await readTagProvenance(client, ip, retentionStart(Date.now(), store.retentionDays));
-    const rows = found.map((one) => {
+    const provenance = await readTagProvenance(client, ip, retentionStart(Date.now(), store.retentionDays));
+    const rows = provenance.map((one) => {
       const { dataset, workspace, observations, sensors } = one;
       return {
         tag: slugs.get(one.id) ?? one.id,

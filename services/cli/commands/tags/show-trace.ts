@@ -42,9 +42,9 @@ function formatTrace(trace: Trace, indent: string): string[] {
 const MAX_VALUES = 5;
 
 export function formatList(values: readonly string[]): string {
-  const rest = values.length > MAX_VALUES ? ` and ${values.length - MAX_VALUES} more` : "";
+  const more = values.length > MAX_VALUES ? ` and ${values.length - MAX_VALUES} more` : "";
   return `${values
     .slice(0, MAX_VALUES)
     .map((value) => JSON.stringify(value))
-    .join(", ")}${rest}`;
+    .join(", ")}${more}`;
 }

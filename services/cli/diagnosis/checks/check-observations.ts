@@ -17,9 +17,9 @@ export function checkObservations({ loudestSources, isStale }: StoreFacts): Find
   }
   const check = "own addresses";
   if ("error" in loudestSources) return [...findings, unknown(check, loudestSources.error)];
-  const own = loudestSources.value.filter(looksLikeSensor);
-  if (own.length === 0) return [...findings, ok(check, "no sensor is its own loudest source")];
-  for (const { sensor, address, ofSource, observations } of own) {
+  const selfSources = loudestSources.value.filter(looksLikeSensor);
+  if (selfSources.length === 0) return [...findings, ok(check, "no sensor is its own loudest source")];
+  for (const { sensor, address, ofSource, observations } of selfSources) {
     const share = Math.round((ofSource / observations) * 100);
     findings.push(
       warning(

@@ -117,10 +117,10 @@ export function checkCertificate({ certificate, now }: Facts): Finding[] {
   if ("error" in certificate) return [failure(check, certificate.error, "set TLS_CERT_FILE to a readable PEM file")];
   const date = new Date(certificate.value).toISOString();
   const remedy = "renew the file at TLS_CERT_FILE (and its key); services load it without a restart";
-  const left = certificate.value - now;
-  if (left <= 0) return [failure(check, `expired on ${date}: clients refuse HTTPS`, remedy)];
-  const text = `expires in ${formatAge(left)}, on ${date}`;
-  return [left < CERTIFICATE_DAYS * DAY_MS ? warning(check, text, remedy) : ok(check, text)];
+  const leftMs = certificate.value - now;
+  if (leftMs <= 0) return [failure(check, `expired on ${date}: clients refuse HTTPS`, remedy)];
+  const text = `expires in ${formatAge(leftMs)}, on ${date}`;
+  return [leftMs < CERTIFICATE_DAYS * DAY_MS ? warning(check, text, remedy) : ok(check, text)];
 }
 
 /** An overloaded machine makes everything else late. */
@@ -142,9 +142,12 @@ export function checkBenignUpdates(facts: Facts): Finding[] {
 
 /** The owner of a guarded address that attacks should know. */
 export function checkGuard(facts: Facts): Finding[] {
-  const most = Math.max(0, ...samplesOf(facts, "noisefloor_feed_attackers_held_back").map(({ value }) => value));
-  if (most === 0) return [];
-  const text = `a feed's guard holds back ${most} address${most === 1 ? "" : "es"} that attacked`;
+  const maxAttackers = Math.max(
+    0,
+    ...samplesOf(facts, "noisefloor_feed_attackers_held_back").map(({ value }) => value),
+  );
+  if (maxAttackers === 0) return [];
+  const text = `a feed's guard holds back ${maxAttackers} address${maxAttackers === 1 ? "" : "es"} that attacked`;
   return [warning("guard", text, 'see "noisefloor feeds guard attackers", and tell their owners')];
 }
 

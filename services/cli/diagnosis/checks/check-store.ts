@@ -91,13 +91,13 @@ export function checkReplicas({ replicas }: StoreFacts): Finding[] {
   if ("error" in replicas) return [unknown(check, replicas.error, "grant the user SELECT on system.replicas")];
   const all = replicas.value;
   if (all.length === 0) return [];
-  const found = all.flatMap(({ shard, host, state }) => {
+  const findings = all.flatMap(({ shard, host, state }) => {
     if (state === "complete") return [];
     const isLast = !all.some((one) => one.shard === shard && one.state === "complete");
     const report = isLast ? failure : warning;
     return [report(check, `${host} of shard ${shard} is ${state}`, REPLICA_REMEDIES[state])];
   });
-  return found.length === 0 ? [ok(check, `all ${all.length} are complete`)] : found;
+  return findings.length === 0 ? [ok(check, `all ${all.length} are complete`)] : findings;
 }
 
 export function checkDisk(facts: StoreFacts): Finding[] {

@@ -47,8 +47,8 @@ export async function gatherFacts(settings: Settings): Promise<Facts> {
   ]);
   const version = readVersion();
   const load = (loadavg()[0] ?? 0) / availableParallelism();
-  const asked = { dataDirectory, store, services, isPortTaken, kafka, certificate };
-  return { now: Date.now(), version, settings, load, ...asked };
+  const probes = { dataDirectory, store, services, isPortTaken, kafka, certificate };
+  return { now: Date.now(), version, settings, load, ...probes };
 }
 
 /** The samples of a metric of all services. */

@@ -28,11 +28,11 @@ export type ServiceProbe = {
 /** Asks every service that has left a note in the data directory, and the address of the settings. */
 export async function probeServices({ clickhouse, http }: Settings): Promise<ServiceProbe[]> {
   const notes = await readProcessNotes(clickhouse.dataDir);
-  const asked = notes.map((note) => probeService(note.url, note, http.metricsToken));
-  const own = urlOfSettings(http);
+  const probes = notes.map((note) => probeService(note.url, note, http.metricsToken));
+  const settingsUrl = urlOfSettings(http);
   const isNoted = notes.some(({ url }) => new URL(url).port === String(http.port));
-  if (!isNoted && http.port > 0) asked.push(probeService(own, undefined, http.metricsToken));
-  const probed = await Promise.all(asked);
+  if (!isNoted && http.port > 0) probes.push(probeService(settingsUrl, undefined, http.metricsToken));
+  const probed = await Promise.all(probes);
   // The settings' address is only a guess: no service there is no fault.
   return probed.filter(({ note, health }) => note !== undefined || "value" in health || !isRefused(health.error));
 }

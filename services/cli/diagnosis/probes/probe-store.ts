@@ -102,7 +102,7 @@ async function askStore(
 async function askDatabase(client: ClickHouseClient, floorBytes: number | undefined) {
   const now = Date.now();
   const ask = <T>(read: () => Promise<T>) => probe(() => read().catch(explain));
-  const asked = {
+  const probes = {
     schema: ask(async () => {
       const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
       await assertCurrentSchema(client, migrations);
@@ -125,18 +125,18 @@ async function askDatabase(client: ClickHouseClient, floorBytes: number | undefi
     replicas: ask(() => readReplicas(client)),
   };
   return {
-    schema: await asked.schema,
-    disk: await asked.disk,
-    size: await asked.size,
-    perDay: await asked.perDay,
-    retentionDays: await asked.retentionDays,
-    newestReceipt: await asked.newestReceipt,
-    lastBackup: await asked.lastBackup,
-    deadLetters: await asked.deadLetters,
-    sensors: await asked.sensors,
-    loudestSources: await asked.loudestSources,
-    isStale: await asked.isStale,
-    replicas: await asked.replicas,
+    schema: await probes.schema,
+    disk: await probes.disk,
+    size: await probes.size,
+    perDay: await probes.perDay,
+    retentionDays: await probes.retentionDays,
+    newestReceipt: await probes.newestReceipt,
+    lastBackup: await probes.lastBackup,
+    deadLetters: await probes.deadLetters,
+    sensors: await probes.sensors,
+    loudestSources: await probes.loudestSources,
+    isStale: await probes.isStale,
+    replicas: await probes.replicas,
   };
 }
 

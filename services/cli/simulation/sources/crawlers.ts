@@ -71,7 +71,7 @@ export type CrawlersOptions = {
 
 /** Draws the benign: search engines, and those who survey the Internet and say so. */
 export function openCrawlers({ seed, lists, factsOf }: CrawlersOptions): (random: Random) => Source {
-  const found = OPERATORS.flatMap((operator) => {
+  const operators = OPERATORS.flatMap((operator) => {
     const networks = lists.find(({ listId }) => listId === operator.list)?.networks ?? [];
     if (networks.length === 0) return [];
     const contents = operator.isCrawler === true ? pagesFor(operator.agent) : portsFor(operator.agent);
@@ -87,7 +87,7 @@ export function openCrawlers({ seed, lists, factsOf }: CrawlersOptions): (random
     });
     return [[hosts, operator.share] as const];
   });
-  const drawHosts = weightedPick(found);
+  const drawHosts = weightedPick(operators);
   return (random) => pick(drawHosts(random()), random() ** 2);
 }
 

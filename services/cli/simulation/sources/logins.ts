@@ -82,8 +82,8 @@ function session({ port, application, visits }: Visit, ssh: Content["ssh"], rand
 export function sshLogins(random: Random): (readonly [Content[], number])[] {
   return CLIENTS.map(({ banner, hassh, share }) => {
     const port = () => (random() < 0.93 ? 22 : 2222);
-    const one = () => session({ port: port(), application: "ssh", visits: SHELL_VISITS }, { banner, hassh }, random);
-    return [Array.from({ length: VARIANTS }, one), share] as const;
+    const visit = () => session({ port: port(), application: "ssh", visits: SHELL_VISITS }, { banner, hassh }, random);
+    return [Array.from({ length: VARIANTS }, visit), share] as const;
   });
 }
 
@@ -91,7 +91,7 @@ export function sshLogins(random: Random): (readonly [Content[], number])[] {
 export function telnetLogins(random: Random): (readonly [Content[], number])[] {
   return TELNET_VISITS.map((visit, index) => {
     const port = () => (random() < 0.85 ? 23 : 2323);
-    const one = () => session({ port: port(), application: "telnet", visits: [visit] }, undefined, random);
-    return [Array.from({ length: VARIANTS }, one), 1 / (index + 1)] as const;
+    const visitOf = () => session({ port: port(), application: "telnet", visits: [visit] }, undefined, random);
+    return [Array.from({ length: VARIANTS }, visitOf), 1 / (index + 1)] as const;
   });
 }

@@ -115,9 +115,9 @@ function blocksByCountry(ranges: NetworkRanges, { random, factsOf, isGood }: Sea
     const block = firstOf(first + Math.floor(random() * (last - first + 1)));
     const { country } = factsOf(numberToIpv4(block + 1));
     if (country === undefined || !isGood(block)) continue;
-    const known = blocks.get(country) ?? [];
-    known.push({ first: block, country, isHosting: random() < 0.2 });
-    blocks.set(country, known);
+    const countryBlocks = blocks.get(country) ?? [];
+    countryBlocks.push({ first: block, country, isHosting: random() < 0.2 });
+    blocks.set(country, countryBlocks);
   }
   return blocks;
 }

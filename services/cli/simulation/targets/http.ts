@@ -33,8 +33,8 @@ export function httpTarget({ base, key }: HttpTargetOptions): SimulationTarget {
       const shared = observations.filter(({ observation }) => observation.dataset !== "personal");
       let accepted = 0;
       for (let first = 0; first < shared.length; first += PER_REQUEST) {
-        const some = shared.slice(first, first + PER_REQUEST);
-        const body = some.map(({ observation }) => JSON.stringify(observation)).join("\n");
+        const batch = shared.slice(first, first + PER_REQUEST);
+        const body = batch.map(({ observation }) => JSON.stringify(observation)).join("\n");
         accepted += await retry(() => post(body), { forMs: RETRY_FOR_MS, isTransient });
       }
       return accepted;

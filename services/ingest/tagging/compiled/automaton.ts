@@ -39,9 +39,9 @@ export function buildAutomaton(patterns: readonly Pattern[]): Automaton {
     let high = (firstChild[state + 1] ?? 0) - 1;
     while (low <= high) {
       const middle = (low + high) >>> 1;
-      const found = label[middle] ?? 0;
-      if (found === code) return middle;
-      if (found < code) low = middle + 1;
+      const middleCode = label[middle] ?? 0;
+      if (middleCode === code) return middle;
+      if (middleCode < code) low = middle + 1;
       else high = middle - 1;
     }
     return NONE;

@@ -112,9 +112,9 @@ function compileAtom(atom: Atom, compiler: RuleCompiler): CompiledRule {
       const { literals } = atom.regex;
       if (literals.length === 0)
         return byTest(atom, [signals.exists(atom.field)], RARITIES.presence, COSTS.regex, compiler);
-      const found = literals.map((literal) => signals.text(atom.field, atom.form, "contains", literal));
+      const literalSignals = literals.map((literal) => signals.text(atom.field, atom.form, "contains", literal));
       const rarity = Math.min(...literals.map((literal) => rarityOf(atom.field, literal)));
-      return byTest(atom, found, rarity, COSTS.regexAfterLiteral, compiler);
+      return byTest(atom, literalSignals, rarity, COSTS.regexAfterLiteral, compiler);
     }
   }
 }

@@ -53,8 +53,8 @@ export function signalBuilder(): SignalBuilder {
   const existing: { field: FieldName; signal: number }[] = [];
 
   const signal = (question: string, add: (signal: number) => void): number => {
-    const known = numbers.get(question);
-    if (known !== undefined) return known;
+    const present = numbers.get(question);
+    if (present !== undefined) return present;
     const next = numbers.size;
     numbers.set(question, next);
     add(next);
@@ -81,8 +81,8 @@ export function signalBuilder(): SignalBuilder {
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
+  const present = map.get(key);
+  if (present !== undefined) return present;
   const value = create();
   map.set(key, value);
   return value;
@@ -96,10 +96,10 @@ function createSignals(
   existing: readonly { readonly field: FieldName; readonly signal: number }[],
 ): Signals {
   const texts = textIndexes.map(({ field, form, patterns, equal }) => {
-    const known = equal.size === 0 ? undefined : equal;
+    const equalTexts = equal.size === 0 ? undefined : equal;
     const automaton = patterns.length === 0 ? undefined : buildAutomaton(patterns);
     return look(field, (event, number, report) => {
-      for (const text of event.texts(field, form)) scanText(text, known, automaton, number, report);
+      for (const text of event.texts(field, form)) scanText(text, equalTexts, automaton, number, report);
     });
   });
   const numbers = byNumber.map(([field, signals]) =>

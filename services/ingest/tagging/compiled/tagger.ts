@@ -26,9 +26,9 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
   const tests = new Map<string, number>();
   const testNumber = (atom: Atom) => {
     const key = testKey(atom);
-    const known = tests.get(key) ?? tests.size;
-    tests.set(key, known);
-    return known;
+    const number = tests.get(key) ?? tests.size;
+    tests.set(key, number);
+    return number;
   };
   const sorted = rules.toSorted((one, other) => (one.slug < other.slug ? -1 : one.slug > other.slug ? 1 : 0));
   const compiled = sorted.map(({ slug, match }) => ({ slug, ...compileRule(match, { signals: builder, testNumber }) }));
@@ -93,12 +93,12 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
     signals.scan(event, current, onSignal);
     if (candidates.length === 0) return NO_TAGS;
     evaluated += candidates.length;
-    const found = candidates.filter((rule) => {
+    const matches = candidates.filter((rule) => {
       const program = compiled[rule]?.program;
       return program !== undefined && evaluate(program, event);
     });
     // Rules are in the order of their slugs.
-    const slugs = found.sort((one, other) => one - other).flatMap((rule) => compiled[rule]?.slug ?? []);
+    const slugs = matches.sort((one, other) => one - other).flatMap((rule) => compiled[rule]?.slug ?? []);
     return slugs.length < 2 ? slugs : [...new Set(slugs)];
   };
 

@@ -39,11 +39,11 @@ export function toEvent(observation: Taggable): TaggedEvent {
     if (values.length === 0) return values;
     const slot = (FIELD_SLOT.get(field) ?? 0) + FORM_SLOT[form];
     forms ??= new Map();
-    const known = forms.get(slot);
-    if (known !== undefined) return known;
-    const found = values.map((value) => toForm(value, form, isDecoded));
-    forms.set(slot, found);
-    return found;
+    const cached = forms.get(slot);
+    if (cached !== undefined) return cached;
+    const formed = values.map((value) => toForm(value, form, isDecoded));
+    forms.set(slot, formed);
+    return formed;
   };
   const address = () => {
     const text = SOURCE_IP.read(observation);

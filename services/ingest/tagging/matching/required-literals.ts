@@ -46,9 +46,9 @@ function readAlternation(source: string, start: number, isCased: boolean, sets: 
   const [only = []] = alternatives;
   if (alternatives.length === 1) sets.push(...only);
   else {
-    const chosen = alternatives.map(best);
-    const union = [...new Set(chosen.flat())];
-    if (chosen.every((set) => set.length > 0) && union.length <= MAX_LITERALS) sets.push(union);
+    const bestSets = alternatives.map(best);
+    const union = [...new Set(bestSets.flat())];
+    if (bestSets.every((set) => set.length > 0) && union.length <= MAX_LITERALS) sets.push(union);
   }
   return at;
 }

@@ -37,9 +37,9 @@ export function matchesWildcards({ segments }: WildcardPattern, text: string): b
   if (!isAt(first, text, 0) || end < first.length || !isAt(last, text, end)) return false;
   let from = first.length;
   for (const segment of rest) {
-    const found = findSegment(segment, text, from, end);
-    if (found === -1) return false;
-    from = found + segment.length;
+    const position = findSegment(segment, text, from, end);
+    if (position === -1) return false;
+    from = position + segment.length;
   }
   return true;
 }
@@ -52,8 +52,8 @@ function findSegment(segment: readonly (string | undefined)[], text: string, fro
 function isAt(segment: readonly (string | undefined)[], text: string, start: number): boolean {
   if (start < 0 || start + segment.length > text.length) return false;
   for (let index = 0; index < segment.length; index++) {
-    const wanted = segment[index];
-    if (wanted !== undefined && wanted !== text.charAt(start + index)) return false;
+    const expected = segment[index];
+    if (expected !== undefined && expected !== text.charAt(start + index)) return false;
   }
   return true;
 }

@@ -49,7 +49,7 @@ export async function readFolder(folder: RuleFolder): Promise<RuleFile[]> {
 }
 
 /** As they were read last. A start reads all files for the catalogue, and once more for their rules. */
-const known = new Map<string, { readonly version: string; readonly content: RuleFile }>();
+const filesByPath = new Map<string, { readonly version: string; readonly content: RuleFile }>();
 
 /** @returns an unreadable file as one with an error. */
 export async function readRules(
@@ -58,7 +58,7 @@ export async function readRules(
 ): Promise<RuleFile> {
   const { file, version } = from;
   const key = `${examples} ${version}`;
-  const before = known.get(file);
+  const before = filesByPath.get(file);
   if (before?.version === key) return before.content;
   try {
     const value = prepared?.valueOf(from);
@@ -66,7 +66,7 @@ export async function readRules(
       value === undefined
         ? readRuleFile(file, await readRuleText(file), examples)
         : checkRuleFile(file, value, examples);
-    known.set(file, { version: key, content });
+    filesByPath.set(file, { version: key, content });
     return content;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -101,8 +101,8 @@ function checkModifier(
     return `there is no modifier "${modifier}"; modifiers are ${[...COMPARISONS, ...OPTIONS].join(", ")}`;
   }
   if (!isOneOf<Comparison>(ALLOWED[type], modifier)) {
-    const rest = type === "text" ? [...ALLOWED.text, ...OPTIONS] : ALLOWED[type];
-    return `${field} is ${NOUNS[type]} and takes no modifier "${modifier}", only ${rest.join(", ")}`;
+    const others = type === "text" ? [...ALLOWED.text, ...OPTIONS] : ALLOWED[type];
+    return `${field} is ${NOUNS[type]} and takes no modifier "${modifier}", only ${others.join(", ")}`;
   }
   if (comparison !== undefined) return `"${comparison}" and "${modifier}" cannot be combined`;
   return undefined;
@@ -144,9 +144,9 @@ function isGoodList(
       ? "an observation has only one, which cannot equal all of these values"
       : undefined;
   };
-  const found = problem();
-  if (found !== undefined) report.error(`${key}: ${found}`);
-  return found === undefined;
+  const mistake = problem();
+  if (mistake !== undefined) report.error(`${key}: ${mistake}`);
+  return mistake === undefined;
 }
 
 function parseValue(key: Key, value: unknown, report: Report): Atom | undefined {
@@ -216,17 +216,17 @@ function parseText(field: TextFieldName, key: Key, value: string, report: Report
     }
     return { kind: "regex", field, form, regex };
   }
-  const wanted = isCased ? value : foldCase(value);
+  const folded = isCased ? value : foldCase(value);
   if (!options.has("raw") && textField(field).isDecoded && /%[0-9a-f]{2}/i.test(value)) {
     report.warning(`${key.key}: "${value}" is URL-encoded, but ${field} is decoded before it is compared; use |raw`);
   }
   if (comparison === "contains" || comparison === "startswith" || comparison === "endswith") {
-    if (wanted.includes("*")) {
+    if (folded.includes("*")) {
       report.warning(`${key.key}: the * in "${value}" stands for itself; wildcards work without a modifier only`);
     }
-    return { kind: "text", field, form, operator: comparison, text: wanted };
+    return { kind: "text", field, form, operator: comparison, text: folded };
   }
-  const pattern = readWildcards(wanted);
+  const pattern = readWildcards(folded);
   if (typeof pattern !== "string") return { kind: "wildcard", field, form, source: value, pattern };
   const { takes } = textField(field);
   if (takes !== undefined && !takes.pattern.test(pattern)) {

@@ -45,13 +45,13 @@ function toMatch(node: Node): unknown {
   const single = parts.flatMap((part) => (part.kind === "any" && part.clauses.length === 1 ? part.clauses : []));
   const keys = new Set(single.map(({ key }) => key));
   if (single.length === parts.length && keys.size === single.length) {
-    return Object.fromEntries(single.map(({ key, values }) => [key, one(values)]));
+    return Object.fromEntries(single.map(({ key, values }) => [key, unlisted(values)]));
   }
   const selections: Record<string, unknown> = {};
   const name = (part: Node): string => {
     if (part.kind !== "any") return `(${part.parts.map(name).join(` ${part.kind} `)})`;
     const selection = `part_${Object.keys(selections).length + 1}`;
-    const maps = part.clauses.map(({ key, values }) => ({ [key]: one(values) }));
+    const maps = part.clauses.map(({ key, values }) => ({ [key]: unlisted(values) }));
     selections[selection] = maps.length === 1 ? maps[0] : maps;
     return selection;
   };
@@ -69,4 +69,4 @@ function isBalanced(text: string): boolean {
   return depth === 0;
 }
 
-const one = (values: readonly string[]) => (values.length === 1 ? values[0] : values);
+const unlisted = (values: readonly string[]) => (values.length === 1 ? values[0] : values);

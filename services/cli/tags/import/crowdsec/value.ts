@@ -31,16 +31,16 @@ export function wholeClause(field: string, { type, value, isCased }: Comparison)
 
 /** A regular expression of a value inside a longer text, which is compared as the whole value would be. */
 export function framedRegex({ before, after, end }: Frame, { type, value }: Comparison): string {
-  const rest = `[^${end}]*`;
+  const anything = `[^${end}]*`;
   switch (type) {
     case "equals":
       return `${before}${quote(value)}${after}`;
     case "contains":
-      return `${before}${rest}${quote(value)}`;
+      return `${before}${anything}${quote(value)}`;
     case "startsWith":
       return `${before}${quote(value)}`;
     case "endsWith":
-      return `${before}${rest}${quote(value)}${after}`;
+      return `${before}${anything}${quote(value)}${after}`;
     case "regex":
       return framePattern({ before, after, end }, value);
   }

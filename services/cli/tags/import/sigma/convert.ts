@@ -26,9 +26,9 @@ export function convertSigma(text: string): ConvertedRule | string {
   return convertRule(text, sigmaSchema, "Sigma rule", ({ logsource, detection, ...rule }) => {
     const fields = fieldsOf(logsource);
     if (fields === undefined) {
-      const named = [logsource.category, logsource.product, logsource.service].filter((part) => part !== undefined);
+      const source = [logsource.category, logsource.product, logsource.service].filter((part) => part !== undefined);
       throw new ConversionError(
-        `its log source is ${named.join(", ")}; it takes the categories webserver and proxy, and zeek's http`,
+        `its log source is ${source.join(", ")}; it takes the categories webserver and proxy, and zeek's http`,
       );
     }
     const author = rule.author === undefined ? "" : ` by ${rule.author}`;

@@ -69,7 +69,7 @@ function convertValues(
   modifiers: readonly string[],
   values: readonly (string | number)[],
 ): readonly [string, unknown] {
-  if (field === "destination_port" || field === "source_ip") return [[field, ...modifiers].join("|"), one(values)];
+  if (field === "destination_port" || field === "source_ip") return [[field, ...modifiers].join("|"), unlisted(values)];
   const texts = values.map(String);
   const isRegex = modifiers.includes("re");
   const isEncoded = DECODED.includes(field) && (isRegex || texts.some((text) => /%[0-9a-f]{2}/i.test(text)));
@@ -77,20 +77,20 @@ function convertValues(
   if (isRegex) {
     // Sigma's regular expressions heed case unless they are told not to.
     const cased = modifiers.includes("i") ? [] : ["cased"];
-    const kept = modifiers.filter((modifier) => modifier !== "i" && modifier !== "cased");
-    return [[field, ...kept, ...cased, ...raw].join("|"), one(texts)];
+    const regexModifiers = modifiers.filter((modifier) => modifier !== "i" && modifier !== "cased");
+    return [[field, ...regexModifiers, ...cased, ...raw].join("|"), unlisted(texts)];
   }
   const part = modifiers.find((modifier) => PARTS.includes(modifier));
   if (part === undefined || !texts.some(hasWildcard)) {
-    return [[field, ...modifiers, ...raw].join("|"), one(part === undefined ? texts : texts.map(withoutEscapes))];
+    return [[field, ...modifiers, ...raw].join("|"), unlisted(part === undefined ? texts : texts.map(withoutEscapes))];
   }
   // Ours take wildcards only where the whole text is compared.
   const before = part === "startswith" ? "" : "*";
   const after = part === "endswith" ? "" : "*";
-  const others = modifiers.filter((modifier) => modifier !== part);
-  return [[field, ...others, ...raw].join("|"), one(texts.map((text) => `${before}${text}${after}`))];
+  const otherModifiers = modifiers.filter((modifier) => modifier !== part);
+  return [[field, ...otherModifiers, ...raw].join("|"), unlisted(texts.map((text) => `${before}${text}${after}`))];
 }
 
-const one = <T>(values: readonly T[]): T | readonly T[] | undefined => (values.length === 1 ? values[0] : values);
+const unlisted = <T>(values: readonly T[]): T | readonly T[] | undefined => (values.length === 1 ? values[0] : values);
 const hasWildcard = (text: string) => /[*?]/.test(text.replaceAll(/\\[*?\\]/g, ""));
 const withoutEscapes = (text: string) => text.replaceAll(/\\([*?\\])/g, "$1");
