@@ -122,6 +122,9 @@ test("in docker-compose.yml queries run as a user who can only read, and write f
   onTestFinished(() => client.close());
   for (const statement of [
     "INSERT INTO tags SELECT * FROM tags",
+    "INSERT INTO credentials (kind, id) VALUES ('workspace', 'made')",
+    "INSERT INTO credentials (dataset, id) VALUES ('global', 'made')",
+    "INSERT INTO credentials SELECT * FROM credentials",
     "ALTER TABLE tags DELETE WHERE 1",
     "DROP TABLE tags",
     "CREATE TABLE own (x UInt8) ENGINE = Memory",

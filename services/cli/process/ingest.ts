@@ -3,6 +3,8 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
+import { tagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
+import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
@@ -77,12 +79,13 @@ function watchedFormats(settings: ServiceContext["settings"], log: ServiceContex
 /** A start is busy enough. */
 const FIRST_MS = 5 * 60_000;
 
-const FORGETTING = [credentials, feedDefinitions, guardNetworks];
+/** Records that can be deleted. */
+const DELETABLE = [credentials, feedDefinitions, guardNetworks, tagRecords, tagRules];
 
 /** Forgets what was deleted long ago, beside the service, once a day and after a start. A failure is tried again. */
 function startForgetting(client: ClickHouseClient, { log, closeStack }: Pick<ServiceContext, "log" | "closeStack">) {
   const forget = async () => {
-    for (const { table, forgetDeleted } of FORGETTING) {
+    for (const { table, forgetDeleted } of DELETABLE) {
       const forgotten = await forgetDeleted(client, Date.now());
       if (forgotten > 0) log.info({ table, forgotten }, "what was deleted long ago is forgotten");
     }
