@@ -7,7 +7,7 @@ import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { mutate } from "@noisefloor/clickhouse/mutations/mutate.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
-import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/storage/retention.ts";
 import { connectStore, migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
@@ -150,7 +150,7 @@ test("a change of rows ends when every replica has made it, also one that the se
   const [first, second] = shard ?? [];
   if (first === undefined || second === undefined) throw new RangeError("there is no second replica");
   const left = async () => (await contentOf(second, "consumer_lag")).rows;
-  await writeConsumerLag(first, { topic: "events", messages: 7, at: NOW });
+  await consumerLag.write(first, [{ topic: "events", messages: 7, seenAt: NOW }]);
   await eventually(async () => expect(await left()).toBe(1));
   await second.command({ query: "SYSTEM STOP MERGES consumer_lag" });
   const change = "DELETE WHERE topic = 'events'";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { toRow } from "../records/define-records.ts";
+import { toRow } from "../records/rows.ts";
 
 const backupSchema = z.object({
   /** Milliseconds since 1970 UTC. */

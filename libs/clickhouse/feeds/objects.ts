@@ -4,7 +4,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn } from "../client/native.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { FEED_OBJECTS } from "../client/table-names.ts";
-import { toRow } from "../records/define-records.ts";
+import { toRow } from "../records/rows.ts";
 
 const objectSchema = z.object({
   /** The UUID of its indicator. */

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn, wideNumbers } from "../client/native.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { FEED_REFRESHES } from "../client/table-names.ts";
-import { toRow } from "../records/define-records.ts";
+import { toRow } from "../records/rows.ts";
 
 /** The parent of a list that is not the change of another one. */
 export const NO_REVISION = "00000000-0000-0000-0000-000000000000";

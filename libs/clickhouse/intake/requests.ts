@@ -1,11 +1,8 @@
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run } from "../client/query.ts";
-import { INTAKE_REQUESTS } from "../client/table-names.ts";
-import { toRow } from "../records/define-records.ts";
+import { defineStates } from "../records/define-states.ts";
 
 const requestSchema = z.object({
-  /** Of sender and body: an unsigned 64-bit number, as text. */
+  /** The hash of sender and body: an unsigned 64-bit number, as text. */
   digest: z.string(),
   /** How many of this content were answered: the number of the next one, from 0. */
   answered: z.int(),
@@ -16,20 +13,10 @@ const requestSchema = z.object({
 /** Requests of the HTTP intake with the same content. */
 export type IntakeRequests = z.infer<typeof requestSchema>;
 
-const intakeRequests = defineQuery({
-  name: "intake-requests",
-  sql: `SELECT toString(request.digest) AS digest, answered, toUnixTimestamp64Milli(began_at) AS beganAt,
-      toUnixTimestamp64Milli(updated_at) AS updatedAt
-    FROM ${INTAKE_REQUESTS} AS request FINAL WHERE request.digest IN {digests:Array(UInt64)}`,
-  params: z.object({ digests: z.array(z.bigint()) }),
+export const intakeRequests = defineStates({
+  table: "intake_requests",
   row: requestSchema,
+  id: "digest",
+  idType: "UInt64",
+  orderBy: "digest",
 });
-
-export const readIntakeRequests = (client: ClickHouseClient, digests: readonly string[]): Promise<IntakeRequests[]> =>
-  run(client, intakeRequests, { digests: digests.map(BigInt) });
-
-/** Of rows with the same digest the one that was updated last counts. */
-export async function writeIntakeRequests(client: ClickHouseClient, rows: readonly IntakeRequests[]): Promise<void> {
-  const values = rows.map((row) => toRow(row));
-  await client.insert({ table: "intake_requests", values, format: "JSONEachRow" });
-}

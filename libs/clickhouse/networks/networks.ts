@@ -3,7 +3,7 @@ import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
-import { toRow } from "../records/define-records.ts";
+import { defineStates } from "../records/define-states.ts";
 
 /** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */
 export type NetworkKind = "service" | "actor";
@@ -73,17 +73,22 @@ export async function hasNetworkHistory(client: ClickHouseClient, kind: NetworkK
   return (await runForOne(client, latestGeneration, { kind })).generation > 0;
 }
 
-const storedLists = defineQuery({
-  name: "stored-network-lists",
-  sql: `SELECT list_id AS listId, name, category, trust_level AS trustLevel, networks,
-      toUnixTimestamp64Milli(refreshed_at) AS refreshedAt
-    FROM network_lists FINAL WHERE kind = {kind:String} ORDER BY list_id`,
-  params: z.object({ kind: z.string() }),
+/** The lists of all kinds, by kinds and ids. */
+export const networkLists = defineStates({
+  table: "network_lists",
+  id: "listId",
+  orderBy: "kind, list_id",
   row: z.object({
+    kind: z.enum(["service", "actor"]),
     listId: z.string(),
+    generation: z.int(),
     name: z.string(),
     category: z.string(),
+    description: z.string(),
+    explanation: z.string(),
+    reference: z.string(),
     trustLevel: z.string(),
+    priority: z.int(),
     /** How many networks it holds. */
     networks: z.int(),
     /** When it was imported last, in milliseconds since 1970 UTC. */
@@ -91,8 +96,8 @@ const storedLists = defineQuery({
   }),
 });
 
-/** The lists of a kind, by their ids. */
-export const readNetworkLists = (client: ClickHouseClient, kind: NetworkKind) => run(client, storedLists, { kind });
+export const readNetworkLists = async (client: ClickHouseClient, kind: NetworkKind) =>
+  (await networkLists.read(client)).filter((list) => list.kind === kind);
 
 /** Removes lists, and with them the ranges that only they cover. */
 export async function removeNetworkLists(
@@ -147,11 +152,8 @@ async function writeLists(
   if (prefixes.length > 0) {
     await client.insert({ table: "network_prefixes", values: prefixes, format: "JSONEachRow" });
   }
-  await client.insert({
-    table: "network_lists",
-    values: lists.map((list) => toRow({ ...list, kind, generation, networks: list.networks.length, refreshedAt: now })),
-    format: "JSONEachRow",
-  });
+  const rows = lists.map((list) => ({ ...list, kind, generation, networks: list.networks.length, refreshedAt: now }));
+  await networkLists.write(client, rows);
 }
 
 /**

@@ -4,33 +4,9 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { mutate } from "../mutations/mutate.ts";
 import { replaceRows } from "./replace-rows.ts";
+import { defineRows, type RowsOptions } from "./rows.ts";
 
-/** Columns that are not called as their members. */
-type ColumnNames = Readonly<Record<string, string>>;
-
-const columnOf = (member: string, columns: ColumnNames) =>
-  columns[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const isTime = (member: string) => member.endsWith("At");
-
-/**
- * The row of a record to insert. Its members have columns of their names: `created_at` for `createdAt`. Those that end
- * with "At" are times, in milliseconds since 1970 UTC.
- */
-export function toRow(record: Readonly<Record<string, unknown>>, columns: ColumnNames = {}): Record<string, unknown> {
-  const members = Object.entries(record);
-  return Object.fromEntries(
-    members.map(([member, value]) => [columnOf(member, columns), isTime(member) ? toDateTime64(Number(value)) : value]),
-  );
-}
-
-type RecordsOptions<Row extends z.ZodObject> = {
-  readonly table: string;
-  /** Its members have columns as {@link toRow} says. */
-  readonly row: Row;
-  /** The member that tells records apart. */
-  readonly id: string;
-  readonly columns?: ColumnNames;
-  readonly orderBy: string;
+type RecordsOptions<Row extends z.ZodObject> = RowsOptions<Row> & {
   /** When a deleted record is forgotten. Left out, none is ever deleted. */
   readonly forget?: {
     readonly afterDays: number;
@@ -49,31 +25,16 @@ const MAX_FORGOTTEN = 10_000;
  * table whose records can be deleted is a `ReplacingMergeTree(updated_at, is_deleted)`: `FINAL` hides deleted records.
  */
 export function defineRecords<Row extends z.ZodObject>(options: RecordsOptions<Row>) {
-  const { table, row, id, columns = {}, orderBy, forget } = options;
-  const idColumn = columnOf(id, columns);
-  const members = Object.keys(row.shape);
-  const selected = members.map((member) => {
-    const column = columnOf(member, columns);
-    return `${isTime(member) ? `toUnixTimestamp64Milli(${column})` : column} AS ${member}`;
-  });
-  const all = defineQuery({
-    name: `all-${table}`,
-    sql: `SELECT ${selected.join(", ")} FROM ${table} FINAL ORDER BY ${orderBy}`,
-    params: z.object({}),
-    row,
-  });
+  const { table, forget } = options;
+  const { idColumn, all, rowOf } = defineRows(options);
   type Stored = Partial<z.input<Row>>;
   const replace = (
     client: ClickHouseClient,
     records: readonly Stored[],
     now: number,
     more: Readonly<Record<string, unknown>> = {},
-  ): Promise<void> => {
-    const isStored = ([member]: readonly [string, unknown]) =>
-      members.includes(member) && !/^updated_?at$/i.test(member);
-    const rows = records.map((record) => toRow(Object.fromEntries(Object.entries(record).filter(isStored)), columns));
-    return replaceRows(client, { table, idColumn, rows: rows.map((each) => ({ ...each, ...more })) }, now);
-  };
+  ): Promise<void> =>
+    replaceRows(client, { table, idColumn, rows: records.map((each) => ({ ...rowOf(each), ...more })) }, now);
   return {
     table,
     /** The query of {@link read}. */

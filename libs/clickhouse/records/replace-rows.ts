@@ -33,7 +33,7 @@ export async function replaceRows(
   await client.insert({
     table,
     // A user may have the right to write these columns alone.
-    columns: ["updated_at", ...Object.keys(first)],
+    columns: ["updated_at", ...Object.keys(first).filter((column) => column !== "updated_at")],
     values: rows.map((row) => ({ ...row, updated_at })),
     format: "JSONEachRow",
   });

@@ -1,28 +1,25 @@
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
-import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, toDateTime64 } from "../client/query.ts";
-import { CONSUMER_LAG } from "../client/table-names.ts";
+import { defineStates } from "../records/define-states.ts";
 
-/** Of a topic that was read in the last days: the intake may have been told to read other ones. */
-const KEPT_DAYS = 7;
-
-/** The lag of each topic, by name. `at` is when it was seen, in milliseconds since 1970 UTC. */
-export const consumerLag = defineQuery({
-  name: "consumer-lag",
-  sql: `SELECT topic, messages, toUnixTimestamp64Milli(updated_at) AS at FROM ${CONSUMER_LAG} FINAL
-    WHERE updated_at >= fromUnixTimestamp64Milli({now:Int64}, 'UTC') - toIntervalDay(${KEPT_DAYS}) ORDER BY topic`,
-  params: z.object({ now: z.int() }),
-  row: z.object({ topic: z.string(), messages: z.int(), at: z.int() }),
+const lagSchema = z.object({
+  topic: z.string(),
+  messages: z.int(),
+  /** When it was seen, in milliseconds since 1970 UTC. */
+  seenAt: z.int(),
 });
 
-/** @param at when it was seen, in milliseconds since 1970 UTC. */
-export async function writeConsumerLag(
-  client: ClickHouseClient,
-  { topic, messages, at }: { readonly topic: string; readonly messages: number; readonly at: number },
-): Promise<void> {
-  await client.insert({
-    table: "consumer_lag",
-    values: [{ topic, messages, updated_at: toDateTime64(at) }],
-    format: "JSONEachRow",
-  });
-}
+/** How many messages of each topic the intake has not read yet. */
+export const consumerLag = defineStates({
+  table: "consumer_lag",
+  row: lagSchema,
+  id: "topic",
+  columns: { seenAt: "updated_at" },
+  orderBy: "topic",
+});
+
+/** The intake may have been told to read other topics than before. */
+const SHOWN_MS = 7 * DAY_MS;
+
+/** Whether the topic was read in the last days. @param now milliseconds since 1970 UTC. */
+export const isRecentLag = ({ seenAt }: z.infer<typeof lagSchema>, now: number): boolean => seenAt >= now - SHOWN_MS;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { SENSOR_ACTIVITY } from "../client/table-names.ts";
-import { toRow } from "../records/define-records.ts";
+import { toRow } from "../records/rows.ts";
 import { isShownActivity } from "../schema/sensor-count-rows.ts";
 
 /** A row to insert: what one process has counted so far. */

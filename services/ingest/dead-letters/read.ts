@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readRetries, type StoredRetry } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
+import { deadLetterRetries, type StoredRetry } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import { type DeadLetterFilter, readSelectedIds } from "@noisefloor/clickhouse/dead-letters/dead-letter-selection.ts";
 import {
   type DeadLetterContents,
@@ -67,7 +67,7 @@ export async function* openDeadLettersById(
 
 async function withRetries(client: ClickHouseClient, page: readonly StoredDeadLetter[]): Promise<DeadLetterSummary[]> {
   const ids = page.map(({ id }) => id);
-  const retries = new Map((await readRetries(client, ids)).map((retry) => [retry.id, retry]));
+  const retries = new Map((await deadLetterRetries.readByIds(client, ids)).map((retry) => [retry.id, retry]));
   return page.map((deadLetter) => withRetry(deadLetter, retries.get(deadLetter.id)));
 }
 

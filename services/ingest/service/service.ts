@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
-import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { assertClock } from "@noisefloor/clickhouse/server/clock.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
@@ -189,9 +189,9 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
 /** Stores the lag, so that the page of the sensors can say it. It is seen again soon, so a failure is no harm. */
 function storeLag({ client, now, log }: IngestOptions) {
   return (topic: string, messages: number): void => {
-    writeConsumerLag(client, { topic, messages, at: now() }).catch((error: unknown) =>
-      log.debug({ err: error, topic }, "storing the consumer lag failed"),
-    );
+    consumerLag
+      .write(client, [{ topic, messages, seenAt: now() }])
+      .catch((error: unknown) => log.debug({ err: error, topic }, "storing the consumer lag failed"));
   };
 }
 

@@ -4,13 +4,8 @@ import {
   type PollingOptions,
 } from "@noisefloor/clickhouse/caches/polling-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import {
-  type RangeColumns,
-  readListDescriptions,
-  readNetworksVersion,
-  readRanges,
-} from "@noisefloor/clickhouse/networks/network-ranges.ts";
-import type { NetworkKind } from "@noisefloor/clickhouse/networks/networks.ts";
+import { type RangeColumns, readNetworksVersion, readRanges } from "@noisefloor/clickhouse/networks/network-ranges.ts";
+import { type NetworkKind, readNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
 import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import type { RiotRecord } from "./records.ts";
 
@@ -30,8 +25,8 @@ export type NetworksCache = PollingCache<BenignNetworks>;
 /** Opens a polling cache of the networks of benign services and actors. */
 export function cacheBenignNetworks(client: ClickHouseClient, options: PollingOptions = {}): Promise<NetworksCache> {
   const read = async (kind: NetworkKind) => {
-    const [ranges, lists] = await Promise.all([readRanges(client, kind), readListDescriptions(client, kind)]);
-    const byId = new Map(lists.map(({ listId, ...description }) => [listId, description]));
+    const [ranges, lists] = await Promise.all([readRanges(client, kind), readNetworkLists(client, kind)]);
+    const byId = new Map(lists.map((list) => [list.listId, list]));
     return { find: createFinder(ranges, byId), lists: byId, isEmpty: ranges.first.length === 0 };
   };
   return openPollingCache(

@@ -1,5 +1,5 @@
 import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
-import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { consumerLag, isRecentLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { sensorCountsParams, sensorCountsQuery } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
@@ -35,13 +35,15 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
     const since = retentionStart(now(), retentionDays());
     const [stored, lag] = await Promise.all([
       readStoredSpan({ scopes, since }, read, signal),
-      caller.entitlements.has("sensors") ? read(consumerLag, { now: now() }, signal) : [],
+      caller.entitlements.has("sensors") ? read(consumerLag.all, {}, signal) : [],
     ]);
     return {
       sensors: sensors.map(toWire),
       metadata: {
         ...toStoredSpan(stored),
-        lag: lag.map(({ at, ...topic }) => ({ ...topic, at: formatTimestamp(at) })),
+        lag: lag
+          .filter((topic) => isRecentLag(topic, now()))
+          .map(({ topic, messages, seenAt }) => ({ topic, messages, at: formatTimestamp(seenAt) })),
       },
     };
   });

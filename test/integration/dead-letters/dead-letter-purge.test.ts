@@ -1,5 +1,5 @@
 import { type PurgeOptions, runDeadLettersPurge } from "@noisefloor/cli/commands/dead-letters/purge.ts";
-import { writeRetries } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
+import { deadLetterRetries } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import type { REJECTION_REASONS, Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const { dead_letters: stored } = await listDeadLetters(world, { limit: 1_000 });
   const done = stored.filter(({ reason, origin }) => reason === "unknown-tag" && origin.startsWith("r-10-"));
   const again = stored.filter(({ reason, origin }) => reason === "not-json" && origin.startsWith("r-60-"));
-  await writeRetries(world.client, [
+  await deadLetterRetries.write(world.client, [
     ...done.map(({ id }) => ({ id, retriedAt: NOW, isDone: true, reason: "", detail: "" })),
     ...again.map(({ id }) => ({ id, retriedAt: NOW, isDone: false, reason: "oversize", detail: "" })),
     // Older than its dead letter: it came again since, so this counts for nothing.

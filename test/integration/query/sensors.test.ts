@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { makeCredential, writeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
-import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { type ActivityRow, writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 import type { Dataset } from "@noisefloor/domain/access/scope.ts";
@@ -168,7 +168,7 @@ test("the newest lag of each topic is shown to those who may see the shared sens
     ["cowrie", 0, DAY],
     ["no longer read", 5, 8 * DAY],
   ] as const) {
-    await writeConsumerLag(world.client, { topic, messages, at: NOW - age });
+    await consumerLag.write(world.client, [{ topic, messages, seenAt: NOW - age }]);
   }
   const at = (age: number) => `${new Date(NOW - age).toISOString().slice(0, 19)}Z`;
   expect(await lagOf(await world.addCaller("unlimited", ["sensors"]))).toEqual([

@@ -1,4 +1,4 @@
-import { writeConsumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
+import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { replaceTagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
@@ -43,7 +43,7 @@ export async function openExplorerWorld(now: () => number = () => NOW): Promise<
   const launching = launchBrowser();
   const world = await createWorld(now);
   await world.addTags([worm, scanner]);
-  await writeConsumerLag(world.client, { topic: "scan<b>", messages: 1_234, at: NOW - 60_000 });
+  await consumerLag.write(world.client, [{ topic: "scan<b>", messages: 1_234, seenAt: NOW - 60_000 }]);
   await replaceTagRules(world.client, new Map([["scanner", RULE]]), NOW);
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: `DNS ${SCRIPT}` })]);
   const observed_at = new Date(NOW - 60_000).toISOString();

@@ -1,5 +1,5 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { writeRetries } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
+import { deadLetterRetries } from "@noisefloor/clickhouse/dead-letters/dead-letter-retries.ts";
 import {
   countDeadLettersBy,
   type DeadLetterFilter,
@@ -111,7 +111,7 @@ async function withRetry(
         dryRun,
         signal,
         sink: observationSink(client, { retryForMs: 60_000, rows: making.rows }),
-        writeRetries: (retries) => writeRetries(client, retries),
+        writeRetries: (retries) => deadLetterRetries.write(client, retries),
       }),
     );
   } finally {

@@ -1,6 +1,6 @@
 import { createHash, hash } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readIntakeRequests, writeIntakeRequests } from "@noisefloor/clickhouse/intake/requests.ts";
+import { type IntakeRequests, intakeRequests } from "@noisefloor/clickhouse/intake/requests.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import { inTime } from "@noisefloor/domain/time/unless-aborted.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
@@ -82,8 +82,8 @@ const MAX_WAIT_MS = 2_000;
 
 export function openRequests(client: ClickHouseClient, { now, log }: { now: () => number; log: Logger }): Requests {
   const known = new Map<string, Known>();
-  const read = inBatches((digests: readonly string[]) => readIntakeRequests(client, [...new Set(digests)]));
-  const write = inBatches((rows: Parameters<typeof writeIntakeRequests>[1]) => writeIntakeRequests(client, rows));
+  const read = inBatches((digests: readonly string[]) => intakeRequests.readByIds(client, [...new Set(digests)]));
+  const write = inBatches((rows: readonly IntakeRequests[]) => intakeRequests.write(client, rows));
   let isFailing = false;
   const attempt = async (work: Promise<void>) => {
     try {
