@@ -13,20 +13,19 @@ const SECRETS = {
 export type SecretKind = keyof typeof SECRETS;
 
 /**
- * The record of this kind has no secret. It says, unless it is revoked, that senders without a key are accepted although
- * keys of sensors exist. It is a credential so that services read it with them, and so that a restore does not open an
- * intake that was closed since.
+ * The kind of the one record without a secret: unless it is revoked, senders without a key are accepted although keys of
+ * sensors exist. It is stored among the credentials so that a restore does not open an intake that was closed since.
  */
 const OPEN_INTAKE = "open-intake" as const;
 
 const credentialSchema = z.object({
   kind: z.enum(["workspace", "sensor", "feed", OPEN_INTAKE]),
   id: z.string(),
-  /** Whose it is; empty for a sensor that publishes to a shared dataset. */
+  /** The workspace that it belongs to; empty for a sensor that publishes to a shared dataset. */
   workspaceId: z.string(),
-  /** Where a sensor publishes. */
+  /** The dataset that a sensor publishes to. */
   dataset: z.enum(DATASETS),
-  /** A sensor's: the one sensor that may use it, empty for any. A feed's: the id of the feed. Else empty. */
+  /** The one sensor that may use a sensor's key, empty for any; the id of a token's feed; empty for workspaces. */
   subject: z.string(),
   label: z.string(),
   /** The SHA-256 of the secret in hex: the store holds secrets by it alone. */
@@ -44,8 +43,8 @@ export const credentials = defineRecords({
   row: credentialSchema,
   id: "id",
   orderBy: "created_at, id",
-  // A revoked credential stays revoked in a restore of any backup of its time. A sensor's says for ever that there was
-  // one: without any, the intake would be open.
+  // A revoked credential stays revoked in a restore of any backup of its time. Keys of sensors are never forgotten: once
+  // there was one, the intake must stay closed.
   forget: { afterDays: 400, isDeleted: "is_revoked", unless: "kind IN ('sensor', 'open-intake')" },
 });
 
@@ -78,7 +77,8 @@ export const writeCredential = (client: ClickHouseClient, credential: Credential
   credentials.write(client, [credential], now);
 
 /**
- * As {@link writeCredential}, of feeds. Left out, the kind is a feed's: the user of the query service may write no other.
+ * Adds tokens of feeds or replaces those with the same ids. Their kind is the column's default: the user of the query
+ * service has no right to write another one.
  */
 export const writeFeedTokens = (client: ClickHouseClient, tokens: readonly Credential[], now: number): Promise<void> =>
   credentials.write(

@@ -91,5 +91,5 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
   };
 }
 
-const byKindAndHash = (some: readonly Credential[]): ReadonlyMap<string, Credential> =>
-  new Map(some.map((credential) => [`${credential.kind} ${credential.sha256}`, credential]));
+const byKindAndHash = (secrets: readonly Credential[]): ReadonlyMap<string, Credential> =>
+  new Map(secrets.map((credential) => [`${credential.kind} ${credential.sha256}`, credential]));

@@ -59,16 +59,16 @@ export function watchTableChanges(
   };
   return (tables) => {
     for (const table of tables) watched.add(table);
-    let known: string | undefined;
+    let lastVersion: string | undefined;
     let changedAt = 0;
     return async () => {
       const { askedAt, versions } = ask();
-      const found = await versions;
+      const byTable = await versions;
       // No store is without parts: this user is not shown them.
-      if (found === undefined || found.size === 0) return { isQuiet: false, askedAt };
-      const version = tables.map((table) => found.get(table) ?? "").join(" ");
-      if (version !== known) {
-        known = version;
+      if (byTable === undefined || byTable.size === 0) return { isQuiet: false, askedAt };
+      const version = tables.map((table) => byTable.get(table) ?? "").join(" ");
+      if (version !== lastVersion) {
+        lastVersion = version;
         changedAt = askedAt;
       }
       return { isQuiet: askedAt - changedAt > settleMs, askedAt };

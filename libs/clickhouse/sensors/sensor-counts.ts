@@ -13,7 +13,7 @@ export type ActivityRow = {
   readonly source: string;
   /** Empty for senders without a key. */
   readonly keyId: string;
-  /** Whose personal data they are; empty for shared datasets, and for rejected records that no key binds to one. */
+  /** The workspace of personal data; empty for shared datasets, and for rejected records that no key binds to one. */
   readonly workspaceId: string;
   /** Empty when the records name none. */
   readonly sensorId: string;
@@ -77,7 +77,7 @@ export const sensorCountsQuery = defineQuery({
       sumMapIf(map(outcome, count), hour >= toDateTime({recent:UInt32}, 'UTC')) AS recent,
       sumIf(count, outcome = 'accepted' AND hour >= toDateTime({day:UInt32}, 'UTC')) AS acceptedDay,
       length(groupUniqArray(hour) AS hours) AS activeHours,
-      intDiv(arrayMax(arrayDifference(arraySort(arrayMap(one -> toUnixTimestamp(one), hours)))), 3600) AS longestPause,
+      intDiv(arrayMax(arrayDifference(arraySort(arrayMap(each -> toUnixTimestamp(each), hours)))), 3600) AS longestPause,
       arraySort(groupUniqArrayIf(format, format != '')) AS formats
     FROM (
       SELECT hour, source, key_id, sensor_id, is_rest, format, outcome, max(records) AS count, max(last_at) AS last
@@ -98,7 +98,7 @@ export const sensorCountsQuery = defineQuery({
 /**
  * The parameters of {@link sensorCountsQuery}.
  * @param now milliseconds since 1970 UTC.
- * @param workspaces whose records are wanted, with an empty text for those of no workspace; left out, all are.
+ * @param workspaces the workspaces to read, with an empty text for records of no workspace; left out, all.
  */
 export function sensorCountsParams(
   now: number,

@@ -21,7 +21,7 @@ export type SensorSummary = Pick<SensorCounts, "source" | "keyId" | "sensorId" |
   readonly isSilent: boolean;
   readonly today: Counts;
   readonly week: Counts;
-  /** Of the present hour and the one before. */
+  /** The counts of the present hour and the one before. */
   readonly recent: Counts;
   /** Accepted records an hour over the last 24 hours. */
   readonly perHour: number;
@@ -30,7 +30,7 @@ export type SensorSummary = Pick<SensorCounts, "source" | "keyId" | "sensorId" |
 /**
  * Every sensor that has sent anything in the last 7 days.
  * @param now milliseconds since 1970 UTC.
- * @param workspaces whose records are wanted, with an empty text for those of no workspace; left out, all are.
+ * @param workspaces the workspaces to read, with an empty text for records of no workspace; left out, all.
  */
 export async function readSensorSummaries(
   client: ClickHouseClient,
@@ -48,8 +48,8 @@ export function summarize(
   now: number,
 ): SensorSummary[] {
   const keysById = new Map(keys.map((key) => [key.id, key]));
-  return activity.map((one) => {
-    const { source, keyId, sensorId, isRest, lastSeen, formats } = one;
+  return activity.map((counts) => {
+    const { source, keyId, sensorId, isRest, lastSeen, formats } = counts;
     const key = keysById.get(keyId);
     const isReplayed = source === "file";
     // What has no name cannot be told apart, so neither can its silence; a simulation ends, and so does a replay.
@@ -62,11 +62,11 @@ export function summarize(
     return {
       ...{ source, keyId, sensorId, isRest, lastSeen, formats, key },
       isReplayed,
-      isSilent: isWatched && isSilent(one, key?.subject === sensorId && sensorId !== "", now),
-      today: toCounts(one.today),
-      week: toCounts(one.week),
-      recent: toCounts(one.recent),
-      perHour: one.acceptedDay / 24,
+      isSilent: isWatched && isSilent(counts, key?.subject === sensorId && sensorId !== "", now),
+      today: toCounts(counts.today),
+      week: toCounts(counts.week),
+      recent: toCounts(counts.recent),
+      perHour: counts.acceptedDay / 24,
     };
   });
 }

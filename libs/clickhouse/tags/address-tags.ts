@@ -117,8 +117,8 @@ const sightingsAfter = defineQuery({
     SELECT ${VERSION} AS version,
       ifNull((SELECT toUInt32(engine NOT LIKE 'Replicated%') FROM system.tables
         WHERE database = currentDatabase() AND name = 'address_changes'), 0) AS isInOrder,
-      arrayMap(one -> toUInt32(bitShiftRight(one, ${BLOCK_BITS})), groupUniqArrayArray(blocks) AS read) AS partitions,
-      arrayMap(one -> bitAnd(one, ${2 ** BLOCK_BITS - 1}), read) AS numbers,
+      arrayMap(number -> toUInt32(bitShiftRight(number, ${BLOCK_BITS})), groupUniqArrayArray(blocks) AS read) AS partitions,
+      arrayMap(number -> bitAnd(number, ${2 ** BLOCK_BITS - 1}), read) AS numbers,
       ${COLUMNS}
     FROM (${bySeverity(`
       SELECT source_ip, tag_id, last_seen,
@@ -139,18 +139,18 @@ const sightingsAfter = defineQuery({
 });
 
 /** What `address_changes` has in other blocks than the known ones. */
-export async function readSightingsAfter(client: ClickHouseClient, known: KnownBlocks): Promise<SightingChanges> {
-  const row = await runForOne(client, sightingsAfter, toParams(known));
+export async function readSightingsAfter(client: ClickHouseClient, blocksRead: KnownBlocks): Promise<SightingChanges> {
+  const row = await runForOne(client, sightingsAfter, toParams(blocksRead));
   const { version, isInOrder, partitions, numbers, ...columns } = row;
-  const blocks = withBlocks(known, { partitions, numbers, isInOrder: isInOrder[0] === 1 });
+  const blocks = withBlocks(blocksRead, { partitions, numbers, isInOrder: isInOrder[0] === 1 });
   return { version: version[0], blocks, ...columns };
 }
 
-function toParams(known: KnownBlocks) {
-  const others = [...known].flatMap(([partition, { others }]) =>
+function toParams(blocksRead: KnownBlocks) {
+  const others = [...blocksRead].flatMap(([partition, { others }]) =>
     others.map((number) => BigInt(partition) * 2n ** BigInt(BLOCK_BITS) + BigInt(number)),
   );
   // ClickHouse's `transform` takes no empty arrays.
-  const all = known.size === 0 ? [[0, { upTo: -1 }] as const] : [...known];
+  const all = blocksRead.size === 0 ? [[0, { upTo: -1 }] as const] : [...blocksRead];
   return { partitions: all.map(([partition]) => partition), upTo: all.map(([, { upTo }]) => upTo), others };
 }

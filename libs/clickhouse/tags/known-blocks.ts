@@ -17,23 +17,22 @@ export type ReadBlocks = {
 };
 
 /** Older partitions are long deleted. */
-const KEPT_PARTITIONS = 500;
+const MAX_PARTITIONS = 500;
 
-/** The known blocks and those that were read now. */
-export function withBlocks(known: KnownBlocks, { partitions, numbers, isInOrder }: ReadBlocks): KnownBlocks {
+/** The blocks that were read before and those that were read now. */
+export function withBlocks(before: KnownBlocks, { partitions, numbers, isInOrder }: ReadBlocks): KnownBlocks {
   const read = new Map<number, number[]>();
   for (const [index, partition] of partitions.entries()) {
-    const own = read.get(partition) ?? [...(known.get(partition)?.others ?? [])];
-    own.push(numbers[index] ?? 0);
-    read.set(partition, own);
+    const blocks = read.get(partition) ?? [...(before.get(partition)?.others ?? [])];
+    blocks.push(numbers[index] ?? 0);
+    read.set(partition, blocks);
   }
-  const all = new Map(known);
-  for (const [partition, own] of read) {
-    const upTo = known.get(partition)?.upTo ?? -1;
-    all.set(partition, isInOrder ? { upTo: Math.max(upTo, ...own), others: [] } : withoutGap(upTo, own));
+  const all = new Map(before);
+  for (const [partition, blocks] of read) {
+    const upTo = before.get(partition)?.upTo ?? -1;
+    all.set(partition, isInOrder ? { upTo: Math.max(upTo, ...blocks), others: [] } : withoutGap(upTo, blocks));
   }
-  const kept = [...all].sort(([one], [other]) => other - one).slice(0, KEPT_PARTITIONS);
-  return new Map(kept);
+  return new Map([...all].sort(([one], [other]) => other - one).slice(0, MAX_PARTITIONS));
 }
 
 function withoutGap(from: number, numbers: readonly number[]) {

@@ -29,10 +29,10 @@ const provenance = defineQuery({
   }),
 });
 
-/** Who gave an address a tag in one dataset: in how many observations a rule did, and in how many the sender. */
+/** The origin of a tag of an address in one dataset: how many observations got it from a rule, and from the sender. */
 export type TagProvenance = z.output<(typeof provenance)["row"]>;
 
-/** Of each tag of an address, who gave it and when, that given last first. Times in milliseconds since 1970 UTC. */
+/** The origin of each tag of an address, the tag given last first. Times in milliseconds since 1970 UTC. */
 export function readTagProvenance(client: ClickHouseClient, ip: string, since: number): Promise<TagProvenance[]> {
   return run(client, provenance, { ip, since });
 }

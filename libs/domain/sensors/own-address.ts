@@ -38,10 +38,10 @@ export type OwnAddressWatch = {
  */
 export function watchOwnAddresses(): OwnAddressWatch {
   const samples = new Map<string, Sample>();
-  const found: OwnAddress[] = [];
+  const ownAddresses: OwnAddress[] = [];
   const judge = (sensor: string, sample: Sample): OwnAddress | undefined => {
     const own = judgeSample(sensor, sample);
-    if (own !== undefined) found.push(own);
+    if (own !== undefined) ownAddresses.push(own);
     sample.isJudged = true;
     sample.ends.clear();
     return own;
@@ -61,15 +61,15 @@ export function watchOwnAddresses(): OwnAddressWatch {
     },
     found() {
       for (const [sensor, sample] of samples) if (!sample.isJudged) judge(sensor, sample);
-      return found;
+      return ownAddresses;
     },
   };
 }
 
 function endOf({ ends }: Sample, address: string): Ends {
-  const known = ends.get(address) ?? { begun: 0, received: 0, partners: new Set<string>() };
-  ends.set(address, known);
-  return known;
+  const end = ends.get(address) ?? { begun: 0, received: 0, partners: new Set<string>() };
+  ends.set(address, end);
+  return end;
 }
 
 function judgeSample(sensor: string, { flows, ends }: Sample): OwnAddress | undefined {
@@ -87,10 +87,10 @@ function judgeSample(sensor: string, { flows, ends }: Sample): OwnAddress | unde
 export type LoudestSource = {
   readonly sensor: string;
   readonly address: string;
-  /** Of the sensor, and of the source at it. */
+  /** The number of the sensor's observations, and of those with this source. */
   readonly observations: number;
   readonly ofSource: number;
-  /** Of the source's: questions to name servers, answers from a service, or to a client's port. */
+  /** The number of the source's questions to name servers, answers from a service, or to a client's port. */
   readonly outgoing: number;
   /** The number of ports that it sent to. */
   readonly ports: number;

@@ -2,7 +2,7 @@ import { HOUR_MS } from "../time/window.ts";
 
 /** A shorter silence means nothing: counts are kept by the hour. */
 const LEAST_HOURS = 1;
-/** Of a sensor that has come in fewer hours, nothing is known about its pauses. */
+/** The pauses of a sensor that came in fewer hours say nothing. */
 const KNOWN_HOURS = 3;
 const UNKNOWN_LIMIT_HOURS = 24;
 

@@ -1,5 +1,5 @@
 import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/access/sensors.ts";
-import { readCredentials, revokeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
+import { credentials, readCredentials, revokeCredential } from "@noisefloor/clickhouse/access/credentials.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
@@ -152,6 +152,9 @@ test("the first key closes the intake to those without one, and revoking the las
   await keys.revoke(key);
   await eventually(async () => expect(await keys.post([keys.observation()], key)).toEqual(UNAUTHORIZED), 5_000);
   expect(await keys.post([keys.observation()])).toEqual(UNAUTHORIZED);
+  await credentials.forgetDeleted(keys.world.client, now() + 1_000 * 86_400_000);
+  await keys.world.accessCache.refresh();
+  expect(await keys.post([keys.observation()]), "years later").toEqual(UNAUTHORIZED);
 });
 
 test("an unknown key is rejected even while no key is required: its data would land in another scope", async () => {

@@ -80,7 +80,7 @@ function openSenderOfSettings(key: string): () => Promise<Sender> {
 }
 
 /**
- * Who shares in the memory budget: a request's key, which was checked before, or its address while none is required.
+ * The sender that a share of the memory budget belongs to: a request's key, which was checked before, or its address while none is required.
  */
 export function budgetShareOf(request: FastifyRequest): string {
   const key = sensorKeyOf(request);

@@ -16,7 +16,7 @@ export type FeedRouteDeps = LookupDeps &
     readonly feeds: Feeds;
     readonly accessCache: Pick<AccessCache, "tokensOf">;
     readonly cache: FeedCache;
-    /** Of a user who may write the tables of feeds. */
+    /** The client of a user who may write the tables of feeds. */
     readonly client: ClickHouseClient;
     readonly syncObjects: SyncObjects;
     readonly bodies: FeedBodies;

@@ -7,7 +7,7 @@ import type { Authenticate } from "../../auth.ts";
 import type { Feed } from "../lists/search-feed.ts";
 import type { Feeds } from "../service/feeds.ts";
 
-/** Who reads a feed: a workspace by its key, or the holder of a token for one feed. */
+/** The reader of a feed: a workspace by its key, or the holder of a token for one feed. */
 export type FeedReader = {
   readonly workspaceId: string;
   /** The one feed that a token reads. */

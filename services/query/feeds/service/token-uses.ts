@@ -39,8 +39,8 @@ const SILENT_MS = { from: DAY_MS, to: 7 * DAY_MS } as const;
 export function openTokenUses({ client, now, everyMs, onError }: TokenUsesOptions): TokenUses {
   /** The last uses that this process has seen, and those that it has stored. */
   const [seen, stored] = [new Map<string, number>(), new Map<string, number>()];
-  let known: ReadonlyMap<string, TokenUse> = new Map();
-  const lastUse = (id: string) => Math.max(known.get(id)?.usedAt ?? 0, seen.get(id) ?? 0);
+  let polled: ReadonlyMap<string, TokenUse> = new Map();
+  const lastUse = (id: string) => Math.max(polled.get(id)?.usedAt ?? 0, seen.get(id) ?? 0);
 
   /** @param isEnd whether those are stored, too, that were stored a moment ago. */
   const store = async (isEnd = false) => {
@@ -53,7 +53,7 @@ export function openTokenUses({ client, now, everyMs, onError }: TokenUsesOption
     for (const { tokenId, usedAt } of uses) stored.set(tokenId, usedAt);
   };
   const poll = async () => {
-    known = new Map((await readTokenUses(client)).map((use) => [use.tokenId, use]));
+    polled = new Map((await readTokenUses(client)).map((use) => [use.tokenId, use]));
   };
   // A user who may not write reads what others have stored.
   const loop = repeatEvery(() => store().finally(poll), { everyMs, onError });
@@ -62,12 +62,12 @@ export function openTokenUses({ client, now, everyMs, onError }: TokenUsesOption
     note: (tokenId) => void seen.set(tokenId, now()),
     async read() {
       await poll();
-      return new Map([...known.keys(), ...seen.keys()].map((id) => [id, lastUse(id)]));
+      return new Map([...polled.keys(), ...seen.keys()].map((id) => [id, lastUse(id)]));
     },
     summarize(tokens) {
       const isSilent = ({ id }: { readonly id: string }) => {
         const silentMs = now() - lastUse(id);
-        return (known.get(id)?.times ?? 0) >= MIN_TIMES && silentMs > SILENT_MS.from && silentMs < SILENT_MS.to;
+        return (polled.get(id)?.times ?? 0) >= MIN_TIMES && silentMs > SILENT_MS.from && silentMs < SILENT_MS.to;
       };
       return {
         lastUsedAt: tokens.reduce((last, { id }) => Math.max(last, lastUse(id)), 0),
