@@ -20,13 +20,16 @@ const PORTS_AND_COUNTS = [0, -0, 1, -1, 1.5, 65_535, 65_536, 1e6, 1e6 + 1, 2 ** 
 const DEGREES = [-181, -180, -91, -90.5, -90, 90, 90.5, 91, 180, 180.5, 181];
 const NUMBERS = [...PORTS_AND_COUNTS, ...DEGREES, Number.POSITIVE_INFINITY];
 const SCALARS: readonly unknown[] = [...TEXTS, ...NUMBERS, true, false, null, undefined];
-/** Every kind of value, at and beyond each limit of the schema. */
-const VALUES: readonly unknown[] = [
+/** Every kind of value, at and beyond each limit of the schema, but the inner members of http, tls and ssh. */
+const OUTER_VALUES: readonly unknown[] = [
   ...SCALARS,
   ...SCALARS.flatMap((value) => [[value], [value, value], { username: value }, { password: value, other: 1 }]),
   ...[32, 33, 64, 65].flatMap((length) => [Array(length).fill("a"), Array(length).fill({}), Array(length).fill(1)]),
   ...[[], [{}], [[]], {}, { a: { b: [1, null] } }],
   ...[{ username: "root", password: "" }].flatMap((login) => [login, [login], [login, { ...login, user: "" }]]),
+];
+const VALUES: readonly unknown[] = [
+  ...OUTER_VALUES,
   ...["method", "host", "path", "query", "user_agent", "referer", "body", "headers", "cookies", "header_lines"].flatMap(
     (name) =>
       [...SCALARS, ...TEXTS.flatMap((text) => [[text], [text, text]]), [1], [null]].map((value) => ({ [name]: value })),
@@ -41,7 +44,8 @@ const withTags = (value: object) => ({ ...value, tags: ("tags" in value ? value.
 test("each member with each kind of value is plain exactly when zod accepts it and changes nothing", () => {
   let plain = 0;
   for (const name of MEMBERS) {
-    for (const member of VALUES) {
+    const takesObjects = parse({ ...MINIMAL, [name]: {} }) !== undefined;
+    for (const member of takesObjects ? VALUES : OUTER_VALUES) {
       const value = { ...MINIMAL, [name]: member };
       const parsed = parse(value);
       const isUnchanged = parsed !== undefined && Object.is(parsed.asn, "asn" in value ? value.asn : undefined);

@@ -177,10 +177,11 @@ test("an array of any size is read with flat memory", async () => {
       yield "{}]";
     })(),
   );
+  let others = 0;
   for await (const record of cutStream(stream)) {
     if (++records % 10_000 === 0) most = Math.max(most, bytesInUse());
-    expect(record[0]).toBe(0x7b);
+    if (record[0] !== 0x7b) others++;
   }
-  expect(records).toBe(120_001);
+  expect([records, others]).toEqual([120_001, 0]);
   expect(most - before).toBeLessThan(60 * MIB);
 });
