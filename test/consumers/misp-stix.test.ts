@@ -40,7 +40,7 @@ test("misp-stix 2026.10, which does not look at deleted attributes, makes no ind
     yield* objectsOf(addressesOf("192.175.48.1", "192.175.48.2"));
     yield* objectsOf(addressesOf("192.175.48.3"), {}, true);
   };
-  const pieces = writeEvent({ feed: FEED, changedAt: FEED.revisedAt.getTime(), objects });
+  const pieces = writeEvent({ feed: FEED, changedAt: FEED.listedAt.getTime(), objects });
   const folder = await makeFolder({ "event.json": await text(Readable.from(pieces)) });
   const files = ["-f", join(folder, "event.json"), "-o", join(folder, "bundle.json")];
   await runProgram(converter, ["export", "-v", "2.1", ...files]);

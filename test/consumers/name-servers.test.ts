@@ -187,7 +187,7 @@ test.each(Object.keys(NAME_SERVERS))(
     let serial = 0;
     /** Each list has a greater serial, as the service's have. */
     const listOf = async (...ips: readonly string[]) => {
-      const made = makeList(ips, {}, { ...FEED, revisedAt: new Date(FEED.revisedAt.getTime() + 1_000 * serial++) });
+      const made = makeList(ips, {}, { ...FEED, listedAt: new Date(FEED.listedAt.getTime() + 1_000 * serial++) });
       return (await writeForm("rpz", made)).toString();
     };
     feed.give({ kind: "list", body: await listOf(NAMES.bad, NAMES.worse) });

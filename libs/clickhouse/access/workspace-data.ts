@@ -77,7 +77,6 @@ export async function deleteWorkspace(client: ClickHouseClient, workspaceId: str
   const ofTokens = { change: "DELETE WHERE token_id IN {ids:Array(String)}", params: { ids: tokenIds } };
   const ofWorkspace = { change: "DELETE WHERE workspace_id = {workspaceId:String}", params: { workspaceId } };
   // What names feeds and tokens goes before these: an interrupted deletion is done again.
-  await mutate(client, { table: "feed_objects", ...ofFeeds });
   await mutate(client, { table: "feed_refreshes", ...ofFeeds });
   await mutate(client, { table: "feed_streams", ...ofTokens });
   await mutate(client, { table: "feed_token_uses", ...ofTokens });

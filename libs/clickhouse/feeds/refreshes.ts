@@ -1,8 +1,9 @@
+import type { Revision, VersionedList } from "@noisefloor/domain/feeds/address-changes.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn, wideNumbers } from "../client/native.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
-import { FEED_REFRESHES } from "../client/table-names.ts";
+import { FEED_FIRST_LISTED, FEED_REFRESHES } from "../client/table-names.ts";
 import { toRow } from "../records/rows.ts";
 
 /** The parent of a list that is not the change of another one. */
@@ -15,10 +16,16 @@ const headSchema = z.object({
   basis: z.int(),
   /** As of when the list is. */
   refreshedAt: z.int(),
-  /** Names the list. A refresh that finds no difference keeps the revision. */
+  /** Names the list and its versions. A refresh that finds no difference keeps the revision. */
   revision: z.string(),
   /** The revision that it differs from; its own when it found no difference. */
   parent: z.string(),
+  /** When the revision was made. */
+  revisedAt: z.int(),
+  /** Names the list alone: the revision that made it what it is. */
+  list: z.string(),
+  /** When that revision was made. */
+  listedAt: z.int(),
   count: z.int(),
   /** How many matching addresses were left out because they are guarded. */
   guarded: z.int(),
@@ -33,33 +40,35 @@ const headSchema = z.object({
 export type RefreshHead = z.infer<typeof headSchema>;
 
 /** A refresh as it is stored. Addresses are IPv4 as numbers in ascending order. */
-export type Refresh = RefreshHead & {
-  readonly added: Uint32Array;
-  readonly removed: Uint32Array;
-  /** The whole list, where the refresh is a base. */
-  readonly base: Uint32Array | undefined;
-};
+export type Refresh = RefreshHead &
+  Revision & {
+    /** The whole list, where the refresh is a base. */
+    readonly base: VersionedList | undefined;
+  };
 
-/** Stores refreshes: each is seen as a whole or not at all. */
-export async function insertRefreshes(client: ClickHouseClient, refreshes: readonly Refresh[]): Promise<void> {
-  await client.insert({
-    table: "feed_refreshes",
-    values: refreshes.map(({ added, removed, base, ...head }) => ({
-      ...toRow(head),
-      basis: toDateTime64(head.basis),
-      added: [...added],
-      removed: [...removed],
-      is_base: base !== undefined,
-      addresses: base === undefined ? [] : Array.from(base),
-    })),
-    format: "JSONEachRow",
-  });
+/** Stores a refresh, which is seen as a whole or not at all. */
+export async function insertRefresh(
+  client: ClickHouseClient,
+  { added, removed, renewed, base, ...head }: Refresh,
+): Promise<void> {
+  const row = {
+    ...toRow(head),
+    basis: toDateTime64(head.basis),
+    added: Array.from(added),
+    removed: Array.from(removed),
+    renewed: Array.from(renewed),
+    is_base: base !== undefined,
+    addresses: Array.from(base?.addresses ?? []),
+    versions: Array.from(base?.versions ?? []),
+  };
+  await client.insert({ table: "feed_refreshes", values: [row], format: "JSONEachRow" });
 }
 
 const newestRefreshes = defineQuery({
   name: "newest-feed-refreshes",
   sql: `SELECT toString(feed_id) AS feedId, toUnixTimestamp64Milli(basis) AS basis,
       toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toString(revision) AS revision, toString(parent) AS parent,
+      toUnixTimestamp64Milli(revised_at) AS revisedAt, toString(list) AS list, toUnixTimestamp64Milli(listed_at) AS listedAt,
       count, guarded, kept, fell_from AS fellFrom, toUnixTimestamp64Milli(fell_at) AS fellAt, is_truncated AS isTruncated, took_ms AS tookMs
     FROM ${FEED_REFRESHES}
     WHERE refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
@@ -79,95 +88,66 @@ export const readRefreshHeads = (
   feedIds: readonly string[] = [],
 ): Promise<RefreshHead[]> => run(client, newestRefreshes, { since, feedIds: [...feedIds] });
 
-/** How two revisions differ. Addresses in ascending order. */
-export type StoredChange = {
+/** A revision, and which one it differs from. */
+export type StoredRevision = Revision & {
   readonly revision: string;
   readonly parent: string;
-  /** When the revision was made, in milliseconds since 1970 UTC. */
-  readonly refreshedAt: number;
-  readonly added: Uint32Array;
-  readonly removed: Uint32Array;
 };
 
-const changesBetween = defineQuery({
-  name: "feed-changes",
-  sql: `SELECT groupArray(toString(revision)) AS revisions, groupArray(toString(parent)) AS parents,
-      groupArray(toUInt64(toUnixTimestamp64Milli(refreshed_at))) AS times,
+/** @param renewed the column of the renewed addresses, in SQL. */
+const revisionsBetween = (name: string, renewed: string) =>
+  defineQuery({
+    name,
+    sql: `SELECT groupArray(toString(revision)) AS revisions, groupArray(toString(parent)) AS parents,
+      groupArray(toUInt64(toUnixTimestamp64Milli(revised_at))) AS times,
       groupArray(toUInt32(length(added))) AS addedSizes, groupArray(toUInt32(length(removed))) AS removedSizes,
-      arrayFlatten(groupArray(added)) AS allAdded, arrayFlatten(groupArray(removed)) AS allRemoved
-    FROM (SELECT revision, parent, refreshed_at, added, removed FROM ${FEED_REFRESHES}
+      groupArray(toUInt32(length(again))) AS renewedSizes, arrayFlatten(groupArray(added)) AS allAdded,
+      arrayFlatten(groupArray(removed)) AS allRemoved, arrayFlatten(groupArray(again)) AS allRenewed
+    FROM (SELECT revision, parent, revised_at, added, removed, ${renewed} AS again FROM ${FEED_REFRESHES}
       WHERE feed_id = {feedId:UUID} AND parent != revision
         AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         AND refreshed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
       ORDER BY refreshed_at LIMIT 1 BY revision)`,
-  params: z.object({ feedId: z.string(), since: z.int(), until: z.int() }),
-  row: z.object({
-    revisions: z.array(z.string()),
-    parents: z.array(z.string()),
-    times: wideNumbers,
-    addedSizes: numberColumn,
-    removedSizes: numberColumn,
-    allAdded: numberColumn,
-    allRemoved: numberColumn,
-  }),
-  format: "Native",
-});
+    params: z.object({ feedId: z.string(), since: z.int(), until: z.int() }),
+    row: z.object({
+      revisions: z.array(z.string()),
+      parents: z.array(z.string()),
+      times: wideNumbers,
+      addedSizes: numberColumn,
+      removedSizes: numberColumn,
+      renewedSizes: numberColumn,
+      allAdded: numberColumn,
+      allRemoved: numberColumn,
+      allRenewed: numberColumn,
+    }),
+    format: "Native",
+  });
+const wholeRevisions = revisionsBetween("feed-revisions", "renewed");
+const changesAlone = revisionsBetween("feed-changes", "CAST([], 'Array(UInt32)')");
 
 /**
- * The changes of a feed that were made in a time, with those that another process made of the same parents.
+ * The revisions of a feed whose lists are as of a time, with those that another process made of the same parents.
  * @param since milliseconds since 1970 UTC, as `until`, which is in the time, too.
+ * @param isWhole whether they say which addresses they renew; without it they name none.
  */
-export async function readChanges(
+export async function readRevisions(
   client: ClickHouseClient,
   feedId: string,
-  since: number,
-  until: number,
-): Promise<StoredChange[]> {
-  const columns = await runForOne(client, changesBetween, { feedId, since, until });
+  { since, until }: { readonly since: number; readonly until: number },
+  isWhole: boolean,
+): Promise<StoredRevision[]> {
+  const columns = await runForOne(client, isWhole ? wholeRevisions : changesAlone, { feedId, since, until });
   const [added, removed] = [pieces(columns.allAdded), pieces(columns.allRemoved)];
+  const renewed = pieces(columns.allRenewed);
   return columns.revisions.map((revision, index) => ({
     revision,
     parent: columns.parents[index] ?? NO_REVISION,
-    refreshedAt: columns.times[index] ?? 0,
+    revisedAt: columns.times[index] ?? 0,
     added: added(columns.addedSizes[index] ?? 0),
     removed: removed(columns.removedSizes[index] ?? 0),
+    renewed: renewed(columns.renewedSizes[index] ?? 0),
   }));
 }
-
-const steps = defineQuery({
-  name: "feed-steps",
-  sql: `SELECT toString(revision) AS revision, toString(parent) AS parent,
-      toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toUInt32(length(added) + length(removed)) AS size
-    FROM ${FEED_REFRESHES}
-    WHERE feed_id = {feedId:UUID} AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-      AND parent != revision
-    ORDER BY refreshed_at LIMIT 1 BY revision`,
-  params: z.object({ feedId: z.string(), since: z.int() }),
-  row: z.object({ revision: z.string(), parent: z.string(), refreshedAt: z.int(), size: z.int() }),
-});
-
-/** The same changes up to now with how many addresses each holds, instead of these. */
-export const readSteps = (client: ClickHouseClient, feedId: string, since: number) =>
-  run(client, steps, { feedId, since });
-
-const revisions = defineQuery({
-  name: "feed-revisions",
-  sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, count,
-      if(parent = {none:UUID}, count, came) AS added, gone AS removed
-    FROM (SELECT revision, parent, refreshed_at, count,
-        toUInt32(length(added)) AS came, toUInt32(length(removed)) AS gone FROM ${FEED_REFRESHES}
-      WHERE feed_id = {feedId:UUID} AND parent != revision ORDER BY refreshed_at LIMIT 1 BY revision)
-    ORDER BY refreshed_at DESC, revision DESC LIMIT {limit:UInt32}`,
-  params: z.object({ feedId: z.string(), none: z.string(), limit: z.int() }),
-  row: z.object({ revision: z.string(), refreshedAt: z.int(), count: z.int(), added: z.int(), removed: z.int() }),
-});
-
-/**
- * The last revisions of a feed, the newest first, with how many addresses each lists, and how many came and left since
- * the one before it. `refreshedAt` is when it was made, in milliseconds since 1970 UTC.
- */
-export const readRevisions = (client: ClickHouseClient, feedId: string, limit: number) =>
-  run(client, revisions, { feedId, none: NO_REVISION, limit });
 
 /** Cuts an array into pieces that follow each other. */
 function pieces(all: Uint32Array): (length: number) => Uint32Array {
@@ -179,22 +159,65 @@ function pieces(all: Uint32Array): (length: number) => Uint32Array {
   };
 }
 
-const firstRefresh = defineQuery({
-  name: "first-feed-refresh",
-  sql: `SELECT toUnixTimestamp64Milli(min(refreshed_at)) AS first, toBool(count() > 0) AS isKnown FROM ${FEED_REFRESHES}
-    WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID}`,
-  params: z.object({ feedId: z.string(), revision: z.string() }),
-  row: z.object({ first: z.int(), isKnown: z.boolean() }),
+const stepSchema = z.object({
+  revision: z.string(),
+  parent: z.string(),
+  refreshedAt: z.int(),
+  revisedAt: z.int(),
+  /** Whether it is another list than its parent. */
+  isList: z.boolean(),
+  /** How many addresses came and left. */
+  size: z.int(),
+});
+/** A revision without its addresses. Times in milliseconds since 1970 UTC. */
+export type RevisionStep = z.infer<typeof stepSchema>;
+
+const steps = defineQuery({
+  name: "feed-steps",
+  sql: `SELECT toString(revision) AS revision, toString(parent) AS parent,
+      toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toUnixTimestamp64Milli(revised_at) AS revisedAt,
+      toBool(list = toUUID(revision)) AS isList, toUInt32(length(added) + length(removed)) AS size
+    FROM ${FEED_REFRESHES}
+    WHERE feed_id = {feedId:UUID} AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      AND parent != revision
+    ORDER BY refreshed_at LIMIT 1 BY revision`,
+  params: z.object({ feedId: z.string(), since: z.int() }),
+  row: stepSchema,
 });
 
-/** When a feed had a revision first, in milliseconds since 1970 UTC; undefined for a revision that is not stored. */
-export async function readFirstTime(
-  client: ClickHouseClient,
-  feedId: string,
-  revision: string,
-): Promise<number | undefined> {
-  const [found] = await run(client, firstRefresh, { feedId, revision });
-  return found?.isKnown ? found.first : undefined;
+/** The revisions of a feed whose lists are as of a time or later, the oldest first. */
+export const readSteps = (client: ClickHouseClient, feedId: string, since: number): Promise<RevisionStep[]> =>
+  run(client, steps, { feedId, since });
+
+const lists = defineQuery({
+  name: "feed-lists",
+  sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(revised_at) AS listedAt, count,
+      toUInt32(length(added)) AS added, toUInt32(length(removed)) AS removed
+    FROM (SELECT * FROM ${FEED_REFRESHES}
+      WHERE feed_id = {feedId:UUID} AND parent != revision AND list = revision ORDER BY refreshed_at LIMIT 1 BY revision)
+    ORDER BY revised_at DESC, revision DESC LIMIT {limit:UInt32}`,
+  params: z.object({ feedId: z.string(), limit: z.int() }),
+  row: z.object({ revision: z.string(), listedAt: z.int(), count: z.int(), added: z.int(), removed: z.int() }),
+});
+
+/**
+ * The last lists of a feed, the newest first, with how many addresses each has, and how many came and left since the one
+ * before it. Times in milliseconds since 1970 UTC.
+ */
+export const readLists = (client: ClickHouseClient, feedId: string, limit: number) =>
+  run(client, lists, { feedId, limit });
+
+const firstRefresh = defineQuery({
+  name: "first-feed-refresh",
+  sql: `SELECT toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toUnixTimestamp64Milli(revised_at) AS revisedAt
+    FROM ${FEED_REFRESHES} WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} ORDER BY refreshed_at LIMIT 1`,
+  params: z.object({ feedId: z.string(), revision: z.string() }),
+  row: headSchema.pick({ refreshedAt: true, revisedAt: true }),
+});
+
+/** The first refresh of a feed with a revision; undefined for a revision that is not stored. */
+export async function readFirstRefresh(client: ClickHouseClient, feedId: string, revision: string) {
+  return (await run(client, firstRefresh, { feedId, revision })).at(0);
 }
 
 const bases = defineQuery({
@@ -208,15 +231,61 @@ const bases = defineQuery({
 /** The refreshes that have a whole list, the newest first. */
 export const readBases = (client: ClickHouseClient, feedId: string) => run(client, bases, { feedId });
 
-const baseAddresses = defineQuery({
+const base = defineQuery({
   name: "feed-base",
-  sql: `SELECT addresses FROM ${FEED_REFRESHES}
-    WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} AND is_base LIMIT 1`,
+  sql: `SELECT addresses, versions FROM ${FEED_REFRESHES}
+    WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} AND is_base ORDER BY refreshed_at LIMIT 1`,
   params: z.object({ feedId: z.string(), revision: z.string() }),
-  row: z.object({ addresses: numberColumn }),
+  row: z.object({ addresses: numberColumn, versions: numberColumn }),
   format: "Native",
 });
 
 /** The whole list of a base. */
-export const readBase = async (client: ClickHouseClient, feedId: string, revision: string): Promise<Uint32Array> =>
-  (await runForOne(client, baseAddresses, { feedId, revision })).addresses;
+export const readBase = (client: ClickHouseClient, feedId: string, revision: string): Promise<VersionedList> =>
+  runForOne(client, base, { feedId, revision });
+
+/** A list that differs in nothing from the one before was made to renew what another list said that does not count. */
+const REVOKED = "arrayConcat(removed, if(list = revision AND empty(added) AND empty(removed), renewed, []))";
+
+/** A revision is made as soon as its list was searched for, which takes less than an hour. */
+const departures = defineQuery({
+  name: "feed-departures",
+  sql: `SELECT groupArray(address) AS addresses, groupArray(toUInt32(version)) AS versions FROM (
+      SELECT arrayJoin(${REVOKED}) AS address, max(toUnixTimestamp(revised_at)) AS version FROM ${FEED_REFRESHES}
+      WHERE feed_id = {feedId:UUID} AND parent != revision
+        AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') - toIntervalHour(1)
+        AND revised_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        AND revised_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
+      GROUP BY address ORDER BY address)`,
+  params: z.object({ feedId: z.string(), since: z.int(), until: z.int() }),
+  row: z.object({ addresses: numberColumn, versions: numberColumn }),
+  format: "Native",
+});
+
+/**
+ * The addresses that left a feed in a time, with the version by which they did; some of them may be back.
+ * @param since milliseconds since 1970 UTC, not in the time, as `until`, which is.
+ */
+export const readDepartures = (
+  client: ClickHouseClient,
+  feedId: string,
+  since: number,
+  until: number,
+): Promise<VersionedList> => runForOne(client, departures, { feedId, since, until });
+
+const firstListed = defineQuery({
+  name: "feed-first-listed",
+  sql: `SELECT address, toUnixTimestamp64Milli(min(first_listed)) AS listedAt FROM ${FEED_FIRST_LISTED}
+    WHERE address IN {addresses:Array(UInt32)} GROUP BY address`,
+  params: z.object({ addresses: z.array(z.int()) }),
+  row: z.object({ address: z.int(), listedAt: z.int() }),
+});
+
+/** When addresses first entered any feed, in milliseconds since 1970 UTC. Those of which that is not stored are missing. */
+export async function readFirstListed(
+  client: ClickHouseClient,
+  addresses: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await run(client, firstListed, { addresses: [...addresses] });
+  return new Map(rows.map(({ address, listedAt }) => [address, listedAt]));
+}

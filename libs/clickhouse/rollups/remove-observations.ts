@@ -15,7 +15,7 @@ import {
   sensorConditions,
 } from "../observations/observation-filter.ts";
 import { type RenewOptions, renewStaleRollups } from "./renew-stale.ts";
-import { markAddressesStale, markRollupsStale } from "./stale-marker.ts";
+import { markAddressesRemoved, markRollupsStale } from "./stale-marker.ts";
 
 const SETTINGS = { log_comment: "remove-observations" } as const;
 
@@ -37,7 +37,7 @@ export async function removeObservations(
   if (condition === "") throw new RangeError("a filter without a condition finds everything");
   const found = await countFiltered(client, filter);
   if (found.observations > 0) {
-    await markAddressesStale(client, await readFilteredAddresses(client, condition, params));
+    await markAddressesRemoved(client, await readFilteredAddresses(client, condition, params));
     await markRollupsStale(client, { from: found.first, to: found.last + 1 });
   }
   // Before the observations, which an interrupted call is repeated for.

@@ -27,7 +27,8 @@ test("no migration has changed since it was committed", async () => {
 });
 
 test("every derived table is filled by the view of its name, and every view fills one", () => {
-  const filled = [...DERIVED_TABLES, ...TRANSIENT_TABLES];
+  // A backup has the one that is filled from the log of feeds.
+  const filled = [...DERIVED_TABLES, ...TRANSIENT_TABLES, "feed_first_listed"];
   expect(viewsOf(migrations).sort()).toEqual(filled.map((name) => `${name}_mv`).sort());
   for (const name of DERIVED_TABLES) {
     const view = statements.find((sql) => sql.includes(`EXISTS ${name}_mv `));

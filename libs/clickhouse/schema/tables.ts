@@ -50,7 +50,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   feed_streams: { ...COPIED, hasOwnTtl: true },
   feed_token_uses: { ...COPIED, hasOwnTtl: true },
   removed_addresses: { ...COPIED, hasOwnTtl: true },
-  feed_objects: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
+  feed_first_listed: { ...COPIED, spreadBy: "address" },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { applyChanges, changesBetween, composeChanges } from "./address-changes.ts";
+import { applyChanges, applyRevisions, changesBetween, composeChanges } from "./address-changes.ts";
 
 const HIGH = 2 ** 32 - 1;
 /** A generator whose numbers repeat often, so that lists share addresses. */
@@ -34,5 +34,25 @@ test("many changes as one are the difference between the first list and the last
     const last = lists.at(-1) ?? first;
     expect(composeChanges(steps)).toEqual(changesBetween(first, last));
     expect(applyChanges(first, steps)).toEqual(last);
+  }
+});
+
+test("an address has the version of the newest revision that names it", () => {
+  for (let seed = 0; seed < 100; seed++) {
+    const [before = new Uint32Array(), ...lists] = randomLists(seed, 6);
+    const versions = new Map(Array.from(before, (address) => [address, 1]));
+    const revisions = lists.map((list, index) => {
+      // Some of the renewed are not listed.
+      const renewed = list.filter((address) => address % 3 === index % 3).map((address) => address ^ 1);
+      const changes = changesBetween(lists[index - 1] ?? before, list);
+      for (const address of [...changes.added, ...renewed]) versions.set(address, index + 2);
+      return { ...changes, renewed: renewed.sort(), revisedAt: (index + 2) * 1_000 };
+    });
+    const { addresses, versions: newest } = applyRevisions(
+      { addresses: before, versions: before.map(() => 1) },
+      revisions,
+    );
+    expect(addresses).toEqual(lists.at(-1));
+    expect([...newest]).toEqual(Array.from(addresses, (address) => versions.get(address)));
   }
 });

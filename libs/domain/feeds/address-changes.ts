@@ -45,6 +45,36 @@ export function applyChanges(list: Uint32Array, changes: readonly AddressChanges
   return result.slice(0, length);
 }
 
+/** A list of addresses in ascending order, and of each the second since 1970 UTC of its newest version. */
+export type VersionedList = { readonly addresses: Uint32Array; readonly versions: Uint32Array };
+
+/** A change of a list, and the addresses that get a new version by it without coming or leaving. */
+export type Revision = AddressChanges & {
+  readonly renewed: Uint32Array;
+  /** When it was made, in milliseconds since 1970 UTC. */
+  readonly revisedAt: number;
+};
+
+/** The version of the addresses that a revision of this time names. @param time milliseconds since 1970 UTC. */
+export const versionAt = (time: number): number => Math.floor(time / 1_000);
+
+/** The list after some revisions, in the order in which they were made. */
+export function applyRevisions(list: VersionedList, revisions: readonly Revision[]): VersionedList {
+  const newest = new Map<number, number>();
+  for (const { added, renewed, revisedAt } of revisions) {
+    for (const addresses of [added, renewed]) {
+      for (const address of addresses) newest.set(address, versionAt(revisedAt));
+    }
+  }
+  const addresses = applyChanges(list.addresses, revisions);
+  let before = 0;
+  const versions = addresses.map((address) => {
+    while ((list.addresses[before] ?? address) < address) before++;
+    return newest.get(address) ?? list.versions[before] ?? 0;
+  });
+  return { addresses, versions };
+}
+
 /** Several changes as one: an address that came and went is in neither list. */
 export function composeChanges(changes: readonly AddressChanges[]): AddressChanges {
   const [only, second] = changes;

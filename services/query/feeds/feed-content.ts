@@ -6,7 +6,7 @@ export type FeedHead = {
   /** Opaque, one for all forms: the same cursor, the same addresses. */
   readonly cursor: string;
   /** When the list became what it is: the same for all who answer it. */
-  readonly revisedAt: Date;
+  readonly listedAt: Date;
   readonly count: number;
   /** Whether more addresses match than the feed's limit: those seen last are listed. */
   readonly truncated: boolean;
@@ -40,9 +40,9 @@ export type FeedObject = {
   readonly ip: string;
   /** A page about the address. */
   readonly link: string;
-  /** When the address first became an object, of any feed. */
+  /** When the address first entered any feed. */
   readonly createdAt: Date;
-  /** When the version could be read first. */
+  /** When its version was made, a whole second. */
   readonly modifiedAt: Date;
   readonly firstSeen: Date;
   readonly lastSeen: Date;

@@ -97,13 +97,6 @@ test("after a removal no answer, kept or new, tells more of an address than that
     ...{ uuid: expect.any(String), type: "ip-src", category: "Network activity", value: ERASED },
     ...{ to_ids: false, timestamp: expect.any(String), comment: "", deleted: true },
   });
-  const rows = await world.client.query({
-    query:
-      "SELECT count() AS rows FROM feed_objects WHERE has(tags, 'secretive') OR toUnixTimestamp(last_seen) = {seen:UInt32}",
-    query_params: { seen: SEEN / 1_000 },
-    format: "JSONEachRow",
-  });
-  expect(await rows.json()).toEqual([{ rows: 0 }]);
 });
 
 test("an address that comes back is told of from then on alone", async () => {

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import { insertRefreshes, NO_REVISION } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { storeList } from "../../support/builders/feed-list.ts";
 import { observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startFeedProcess } from "../../support/worlds/feed-process.ts";
@@ -26,18 +27,7 @@ beforeAll(async () => {
   const payload = { query: "*", limit: 1_000_000 };
   const put = await world.app.inject({ method: "PUT", url: "/v3/feeds/large", headers: { key }, payload });
   const { id } = put.json();
-  const head = { feedId: id, basis: now + 1_000, refreshedAt: now + 1_000, revision: crypto.randomUUID() };
-  const result = {
-    parent: NO_REVISION,
-    count: ADDRESSES.length,
-    guarded: 0,
-    ...{ kept: 0, fellFrom: 0, fellAt: 0 },
-    isTruncated: false,
-    tookMs: 1,
-  };
-  const nothing = new Uint32Array();
-  await insertRefreshes(world.client, [{ ...head, ...result, added: nothing, removed: nothing, base: ADDRESSES }]);
-  await world.feeds.feeds.lists.sync(id);
+  await storeList(world.feeds.feeds.lists, id, ADDRESSES, { now: now + 1_000, basis: now + 1_000 });
 });
 afterAll(() => world.close());
 afterEach(() => app?.close());
@@ -90,6 +80,8 @@ test("however many feeds requests wait for, at most three of a workspace are ref
       running++;
       max = Math.max(max, running);
       try {
+        // Long enough for others to begin meanwhile.
+        await sleep(100);
         return await read(query, params, signal);
       } finally {
         running--;

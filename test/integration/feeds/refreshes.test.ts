@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { deleteWorkspace } from "@noisefloor/clickhouse/access/workspace-data.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import { insertRefreshes, NO_REVISION, readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { readBases } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { writeTokenUses } from "@noisefloor/clickhouse/feeds/token-uses.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import type { FeedState } from "@noisefloor/query/feeds/lists/feed-state.ts";
 import { readChangesSince } from "@noisefloor/query/feeds/lists/history.ts";
 import { openFeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
 import { openTokenUses } from "@noisefloor/query/feeds/service/token-uses.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { makeState, storeList } from "../../support/builders/feed-list.ts";
 import { observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type FeedProcess, startFeedProcess } from "../../support/worlds/feed-process.ts";
@@ -32,22 +34,6 @@ afterAll(() => world.close());
 
 const addressesOf = (first: number, count: number) => Uint32Array.from({ length: count }, (_, index) => first + index);
 
-function refreshOf(feedId: string, basis: number, refreshedAt: number, addresses: Uint32Array) {
-  const head = { feedId, basis, refreshedAt, revision: String(crypto.randomUUID()), parent: String(NO_REVISION) };
-  const result = {
-    count: addresses.length,
-    guarded: 0,
-    ...{ kept: 0, fellFrom: 0, fellAt: 0 },
-    isTruncated: false,
-    tookMs: 1,
-  };
-  return { ...head, ...result, added: new Uint32Array(), removed: new Uint32Array(), base: addresses };
-}
-const stateOf = (refresh: ReturnType<typeof refreshOf>) => {
-  const { added: _, removed: __, base, ...head } = refresh;
-  return { head, revisedAt: head.refreshedAt, addresses: base, recent: [], baseAt: head.refreshedAt };
-};
-
 async function put(name: string, query: string, more: object = {}) {
   const response = await world.app.inject({
     method: "PUT",
@@ -64,18 +50,18 @@ const listOf = async (name: string) =>
 test("a refresh that ends late does not replace the list of a newer definition", async () => {
   const { id } = await put("late", "tags:mirai");
   const lists = openFeedLists({ client: world.client, now: () => now });
-  const newer = refreshOf(id, now + 10, now + 2_000, addressesOf(10, 2));
-  const older = refreshOf(id, now + 5, now + 2_010, addressesOf(20, 2));
-  await lists.write(newer, stateOf(newer));
-  const counts = await lists.write(older, stateOf(older));
-  expect(counts.head.revision).toBe(newer.revision);
-  expect((await lists.current(id))?.head.revision).toBe(newer.revision);
+  const before = await lists.sync(id);
+  const newer = makeState(id, before, addressesOf(10, 2), { now: now + 2_000, basis: now + 10 });
+  const older = makeState(id, before, addressesOf(20, 2), { now: now + 2_010, basis: now + 5 });
+  await lists.write(newer, false);
+  const counts = await lists.write(older, false);
+  expect(counts.addresses).toEqual(newer.addresses);
+  expect((await lists.current(id))?.addresses).toEqual(newer.addresses);
 });
 
 test("a list of a clock that is ahead is replaced once nobody refreshes it any more", async () => {
   const { id } = await put("ahead", "tags:mirai");
-  await insertRefreshes(world.client, [refreshOf(id, now + 86_400_000, now, addressesOf(10, 2))]);
-  await world.feeds.feeds.lists.sync(id);
+  await storeList(world.feeds.feeds.lists, id, addressesOf(10, 2), { now, basis: now + 86_400_000 });
   expect(await listOf("ahead")).toBe("0.0.0.10\n0.0.0.11\n");
   now += 100_000;
   expect(await listOf("ahead")).toBe("45.0.0.1\n");
@@ -242,24 +228,20 @@ test("the lists of a workspace's feeds, ready-made ones included, are deleted wi
 
 test("changes of many revisions are the same, put together or compared as lists", async () => {
   const { id: feedId } = await put("long", "tags:mirai");
-  const base = refreshOf(feedId, now, now, addressesOf(10, 8));
-  let addresses = base.base;
-  const chain = [base];
-  for (let step = 1; step <= 6; step++) {
-    const next = addressesOf(10 + step, 8);
-    const { added, removed } = changesBetween(addresses, next);
-    const change = { added: Uint32Array.from(added), removed: Uint32Array.from(removed) };
-    const parent = chain.at(-1)?.revision ?? base.revision;
-    chain.push({ ...refreshOf(feedId, now, now + step, next), ...change, parent });
-    addresses = next;
+  const { lists } = world.feeds.feeds;
+  const chain: FeedState[] = [];
+  for (let step = 0; step < 7; step++) {
+    const state = makeState(feedId, chain.at(-1), addressesOf(10 + step, 8), { now: now + step, basis: now });
+    // Whole lists are at the start, and in the middle.
+    chain.push(await lists.write(state, step % 3 === 0));
   }
-  // Whole lists are at the start, and in the middle.
-  const stored = chain.map((one, index) => (index % 3 === 0 ? one : { ...one, base: undefined }));
-  await insertRefreshes(world.client, stored);
-  const revision = chain.at(-1)?.revision ?? "";
-  for (const one of chain.slice(0, -1)) {
-    const span = { feedId, since: one.revision, revision, addresses, now };
-    const expected = changesBetween(one.base, addresses);
+  const { head, addresses } = (await lists.sync(feedId)) ?? {};
+  for (const {
+    head: { list },
+    addresses: before,
+  } of chain) {
+    const span = { feedId, since: list, revision: head?.revision ?? "", addresses: addresses ?? before, now };
+    const expected = changesBetween(before, span.addresses);
     expect(await readChangesSince(world.client, span)).toMatchObject(expected);
     expect(await readChangesSince(world.client, span, 0)).toEqual(expected);
   }

@@ -9,7 +9,7 @@ export const FEED: FeedHead = {
   name: "recent",
   description: "Malicious or suspicious in the last three days",
   cursor: "cursor-2",
-  revisedAt: new Date("2026-11-20T14:05:00Z"),
+  listedAt: new Date("2026-11-20T14:05:00Z"),
   count: 0,
   truncated: false,
   ttlHours: 24,

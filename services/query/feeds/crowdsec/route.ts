@@ -34,7 +34,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
 
   app.implement(streamDecisions, async (request, reply, { signal }, { toJsonArray }) => {
     const { token, feed } = feedOfBouncer(request);
-    const state = await preparedState(feed, "addresses", reply, deps, signal);
+    const state = await preparedState(feed, reply, deps, signal);
     const filter = readFilter(knownParameters(request), feed.name);
     const isStartup = readParameter(request.query, STARTUP);
     const told = await positions.read(token.id);
@@ -45,13 +45,13 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
       : await changesFor(told, {
           feed,
           addresses: state.addresses,
-          revision: state.head.revision,
+          revision: state.head.list,
           answeredAt,
           changesSince: (revision) => feeds.lists.changesSince(state, revision),
         });
     // A health check, or a question about some addresses, does not take what the bouncer has not been told.
     if (changes.hasChanged && request.method !== "HEAD" && isEverything(filter)) {
-      const position = { revision: state.head.revision, answeredAt };
+      const position = { revision: state.head.list, answeredAt };
       positions.offer(token.id, position.revision);
       // Not before the answer was sent whole: a bouncer that was cut off gets the same again.
       reply.raw.once("finish", () => {
@@ -71,7 +71,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
     const { feed } = feedOfBouncer(request, isLookup ? "lookup" : "list");
     const filter = readFilter(knownParameters(request), feed.name);
     const [limit, offset] = [readParameter(request.query, LIMIT), readParameter(request.query, OFFSET)];
-    const { addresses } = await preparedState(feed, "addresses", reply, deps, signal);
+    const { addresses } = await preparedState(feed, reply, deps, signal);
     const wanted = narrow(addresses, filter).subarray(offset, offset + limit);
     return wanted.length === 0 ? null : toJsonArray(decisionsOf([wanted], feed));
   });

@@ -11,7 +11,7 @@ const REFRESH = 60;
 const EXPIRE = 604_800;
 
 /** Grows with each list of the feed: it is a second that no other of its lists has. */
-const serialOf = ({ revisedAt }: FeedHead) => Math.floor(revisedAt.getTime() / 1_000);
+const serialOf = ({ listedAt }: FeedHead) => Math.floor(listedAt.getTime() / 1_000);
 
 const NAME = /^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/;
 const NS: Parameter<string | undefined> = {

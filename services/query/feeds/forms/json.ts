@@ -49,8 +49,8 @@ export const ndjson: Form = {
 };
 
 /** The members with which both objects begin, in the order of the interface. */
-function headOf({ name, cursor, revisedAt, count, truncated }: FeedHead, since?: string) {
-  return { feed: name, cursor, since, refreshed_at: formatTimestamp(revisedAt.getTime()), count, truncated };
+function headOf({ name, cursor, listedAt, count, truncated }: FeedHead, since?: string) {
+  return { feed: name, cursor, since, refreshed_at: formatTimestamp(listedAt.getTime()), count, truncated };
 }
 
 /** The JSON of an object without its end. */

@@ -1,18 +1,18 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
-  NO_REVISION,
   readBase,
   readBases,
-  readChanges,
-  readFirstTime,
+  readFirstRefresh,
+  readRevisions,
   readSteps,
-  type StoredChange,
+  type StoredRevision,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import {
   type AddressChanges,
-  applyChanges,
+  applyRevisions,
   changesBetween,
   composeChanges,
+  type VersionedList,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 
@@ -23,43 +23,55 @@ const KEPT_MS = 7 * DAY_MS;
 export const isKept = (replacedAt: number, now: number) => replacedAt >= now - KEPT_MS;
 
 /**
- * The changes from a revision to a later one, in the order in which they were made; undefined when they do not lead
- * there. Revisions that two processes made of the same parent are no changes of each other.
+ * The revisions from one to a later one, in the order in which they were made; undefined when they do not lead there.
+ * Revisions that two processes made of the same parent are no changes of each other.
  */
-export function pathBetween<Change extends Pick<StoredChange, "revision" | "parent">>(
-  changes: readonly Change[],
+export function pathBetween<Step extends Pick<StoredRevision, "revision" | "parent">>(
+  steps: readonly Step[],
   { from, to }: { readonly from: (revision: string) => boolean; readonly to: string },
-): readonly Change[] | undefined {
-  const byRevision = new Map(changes.map((change) => [change.revision, change]));
-  const path: Change[] = [];
-  let revision = to;
-  while (!from(revision)) {
-    const change = byRevision.get(revision);
-    if (change === undefined || change.parent === NO_REVISION || path.length > changes.length) return undefined;
-    path.push(change);
-    revision = change.parent;
+): readonly Step[] | undefined {
+  const path = pathTo(steps, to, from);
+  return from(path[0]?.parent ?? to) ? path : undefined;
+}
+
+/** The revisions that lead to one, as far as they are among these, in the order in which they were made. */
+export function pathTo<Step extends Pick<StoredRevision, "revision" | "parent">>(
+  steps: readonly Step[],
+  to: string,
+  isStart: (revision: string) => boolean = () => false,
+): readonly Step[] {
+  const byRevision = new Map(steps.map((step) => [step.revision, step]));
+  const path: Step[] = [];
+  for (let next = to; !isStart(next); ) {
+    const step = byRevision.get(next);
+    if (step === undefined || path.length > steps.length) break;
+    path.push(step);
+    next = step.parent;
   }
   return path.reverse();
 }
 
-/** The list that a feed has at a revision; undefined when it can no longer be made of what is stored. */
+/**
+ * The list that a feed has at a revision; undefined when it can no longer be made of what is stored. Its versions are
+ * right for the last ten days.
+ */
 export async function readListAt(
   client: ClickHouseClient,
   feedId: string,
   revision: string,
-): Promise<Uint32Array | undefined> {
+): Promise<VersionedList | undefined> {
   const bases = await readBases(client, feedId);
   const isBase = new Set(bases.map((base) => base.revision));
   if (isBase.has(revision)) return readBase(client, feedId, revision);
-  const madeAt = await readFirstTime(client, feedId, revision);
-  if (madeAt === undefined) return undefined;
+  const made = await readFirstRefresh(client, feedId, revision);
+  if (made === undefined) return undefined;
   for (const { refreshedAt } of bases) {
-    if (refreshedAt > madeAt) continue;
-    const changes = await readChanges(client, feedId, refreshedAt, madeAt);
-    const path = pathBetween(changes, { from: (one) => isBase.has(one), to: revision });
+    if (refreshedAt > made.refreshedAt) continue;
+    const steps = await readRevisions(client, feedId, { since: refreshedAt, until: made.refreshedAt }, true);
+    const path = pathBetween(steps, { from: (each) => isBase.has(each), to: revision });
     const first = path?.[0];
     if (path !== undefined && first !== undefined) {
-      return applyChanges(await readBase(client, feedId, first.parent), path);
+      return applyRevisions(await readBase(client, feedId, first.parent), path);
     }
   }
   return undefined;
@@ -90,18 +102,20 @@ export async function readChangesSince(
   maxComposed = MAX_COMPOSED_ADDRESSES,
 ): Promise<AddressChanges | undefined> {
   const { feedId, since, revision, addresses, now } = span;
-  const first = await readFirstTime(client, feedId, since);
-  if (first === undefined) return undefined;
-  const ends = { from: (one: string) => one === since, to: revision };
-  const steps = pathBetween(await readSteps(client, feedId, first), ends);
-  const last = steps?.at(-1);
-  const replacedAt = steps === undefined ? first : (steps[0]?.refreshedAt ?? now);
-  if (!isKept(replacedAt, now)) return undefined;
-  const size = steps?.reduce((sum, step) => sum + step.size, 0) ?? 0;
-  if (last !== undefined && size <= maxComposed) {
-    const path = pathBetween(await readChanges(client, feedId, first, last.refreshedAt), ends);
-    if (path !== undefined) return composeChanges(path);
+  const made = await readFirstRefresh(client, feedId, since);
+  if (made === undefined) return undefined;
+  const steps = await readSteps(client, feedId, made.refreshedAt);
+  const path = pathBetween(steps, { from: (each) => each === since, to: revision });
+  const changes = path?.filter(({ size }) => size > 0);
+  const [first, last] = [changes?.[0], changes?.at(-1)];
+  if (!isKept(path === undefined ? made.refreshedAt : (first?.revisedAt ?? now), now)) return undefined;
+  const size = changes?.reduce((sum, step) => sum + step.size, 0) ?? 0;
+  if (first !== undefined && last !== undefined && size <= maxComposed) {
+    const isOnPath = new Set(changes?.map((step) => step.revision));
+    const times = { since: first.refreshedAt, until: last.refreshedAt };
+    const stored = await readRevisions(client, feedId, times, false);
+    return composeChanges(stored.filter((each) => isOnPath.has(each.revision)));
   }
   const before = await readListAt(client, feedId, since);
-  return before && changesBetween(before, addresses);
+  return before && changesBetween(before.addresses, addresses);
 }

@@ -1,37 +1,23 @@
-import { randomUUID } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
-  insertRefreshes,
-  type Refresh,
+  insertRefresh,
   type RefreshHead,
   readBases,
-  readChanges,
-  readFirstTime,
   readRefreshHeads,
+  readRevisions,
   readSteps,
-  type StoredChange,
+  type StoredRevision,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import {
   type AddressChanges,
-  applyChanges,
+  applyRevisions,
   composeChanges,
   NO_CHANGES,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import { isKept, pathBetween, readChangesSince, readListAt } from "./history.ts";
-
-/** A feed's list as its last refresh found it. */
-export type FeedState = {
-  readonly head: RefreshHead;
-  /** When its revision was made, in milliseconds since 1970 UTC: the same in every process. */
-  readonly revisedAt: number;
-  /** In ascending order. */
-  readonly addresses: Uint32Array;
-  /** The latest changes, the oldest first: most readers are a few revisions behind. */
-  readonly recent: readonly StoredChange[];
-  /** When a whole list was stored last, in milliseconds since 1970 UTC. */
-  readonly baseAt: number;
-};
+import { type FeedState, nextRevisionTime, revise } from "./feed-state.ts";
+import { isKept, pathBetween, pathTo, readChangesSince, readListAt } from "./history.ts";
+import { addressesToRenew } from "./siblings.ts";
 
 export type FeedLists = {
   /** The list that this process knows, read from the store when it has none; undefined for one never refreshed. */
@@ -39,12 +25,16 @@ export type FeedLists = {
   /** The newest list in the store. */
   sync(feedId: string): Promise<FeedState | undefined>;
   /**
-   * Reads of the lists in memory what other processes have refreshed.
+   * Updates the lists in memory with refreshes made by other processes.
    * @throws AggregateError when some of them cannot be read: the others are read.
    */
   poll(): Promise<void>;
-  /** Stores a refresh, of which `state` is the result. @returns the list that counts: a newer one may be known. */
-  write(refresh: Refresh, state: FeedState): Promise<FeedState>;
+  /**
+   * Stores the result of a refresh.
+   * @param isBase whether the whole list is stored with it.
+   * @returns the list that counts: that of another process may be newer.
+   */
+  write(state: FeedState, isBase: boolean): Promise<FeedState>;
   /**
    * How a list differs from what it was at a revision.
    * @returns undefined for a revision that is not known, or was replaced more than seven days ago.
@@ -60,16 +50,12 @@ export type FeedListsOptions = {
   readonly maxBytes?: number;
 };
 
-const MAX_BYTES = 128 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_RECENT_ADDRESSES = 50_000;
 /** Feeds that are in use were refreshed within a minute; an hour leaves time for clocks that differ. */
 const POLLED_MS = HOUR_MS;
-
-/**
- * When a list may be made that follows one of this time. Two lists of a feed are never of one second: the serial numbers
- * of its zones are seconds. Both in milliseconds since 1970 UTC.
- */
-export const nextSecond = (time: number) => (Math.floor(time / 1_000) + 1) * 1_000;
+/** For how long a revision of a process that was killed after it stored it may wait for the one that renews it. */
+const SIBLINGS_MS = HOUR_MS;
 
 /** Of two refreshes of a feed the one with the newer basis counts, then the later one. */
 function isNewer(one: RefreshHead, other: RefreshHead): boolean {
@@ -82,17 +68,19 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   /** Those used last at the end. */
   const states = new Map<string, FeedState>();
   let bytes = 0;
+  const bytesOf = (feedId: string) => 2 * (states.get(feedId)?.addresses.byteLength ?? 0);
   const drop = (feedId: string) => {
-    bytes -= states.get(feedId)?.addresses.byteLength ?? 0;
+    bytes -= bytesOf(feedId);
     states.delete(feedId);
   };
   const keep = (state: FeedState) => {
-    drop(state.head.feedId);
-    states.set(state.head.feedId, state);
-    bytes += state.addresses.byteLength;
-    for (const feedId of states.keys()) {
-      if (bytes <= maxBytes || feedId === state.head.feedId) break;
-      drop(feedId);
+    const { feedId } = state.head;
+    drop(feedId);
+    states.set(feedId, { ...state, recent: latest(state.recent) });
+    bytes += bytesOf(feedId);
+    for (const id of states.keys()) {
+      if (bytes <= maxBytes || id === feedId) break;
+      drop(id);
     }
     return state;
   };
@@ -101,58 +89,61 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   const read = async (head: RefreshHead, known: FeedState | undefined): Promise<FeedState | undefined> => {
     if (known?.head.revision === head.revision) return { ...known, head };
     if (known !== undefined) {
-      const changes = await readChanges(client, head.feedId, known.head.refreshedAt, head.refreshedAt);
-      const path = pathBetween(changes, { from: (one) => one === known.head.revision, to: head.revision });
-      const last = path?.at(-1);
-      if (path !== undefined && last !== undefined) {
-        const addresses = applyChanges(known.addresses, path);
-        const recent = latest([...known.recent, ...path]);
-        return { head, revisedAt: last.refreshedAt, addresses, recent, baseAt: known.baseAt };
+      const times = { since: known.head.refreshedAt, until: head.refreshedAt };
+      const revisions = await readRevisions(client, head.feedId, times, true);
+      const path = pathBetween(revisions, { from: (each) => each === known.head.revision, to: head.revision });
+      if (path !== undefined) {
+        return { ...known, ...applyRevisions(known, path), head, recent: [...known.recent, ...path] };
       }
     }
-    const addresses = await readListAt(client, head.feedId, head.revision);
-    if (addresses === undefined) return undefined;
-    const [[base], revisedAt = head.refreshedAt] = await Promise.all([
-      readBases(client, head.feedId),
-      readFirstTime(client, head.feedId, head.revision),
-    ]);
-    return { head, revisedAt, addresses, recent: [], baseAt: base?.refreshedAt ?? 0 };
+    const list = await readListAt(client, head.feedId, head.revision);
+    if (list === undefined) return undefined;
+    const [base] = await readBases(client, head.feedId);
+    return { ...list, head, recent: [], baseAt: base?.refreshedAt ?? 0 };
   };
   const sync = async (feedId: string) => {
     const known = states.get(feedId);
-    const [head] = await readRefreshHeads(client, 0, [feedId]);
+    // Newer refreshes may be as of an earlier time, by another clock.
+    const since = known === undefined ? 0 : known.head.refreshedAt - SIBLINGS_MS;
+    const [head] = await readRefreshHeads(client, since, [feedId]);
     const state = head && (await read(head, known));
     // Another call may have found a newer one meanwhile.
-    const found = states.get(feedId);
-    if (found !== undefined && found !== known && state !== undefined && !isNewer(state.head, found.head)) return found;
+    const other = states.get(feedId);
+    if (other !== undefined && other !== known && state !== undefined && !isNewer(state.head, other.head)) return other;
     if (state !== undefined) return keep(state);
     drop(feedId);
     return undefined;
   };
 
-  const write: FeedLists["write"] = async (refresh, state) => {
-    const { feedId, revision, refreshedAt } = refresh;
-    await insertRefreshes(client, [refresh]);
-    const isChange = revision !== refresh.parent;
-    const lists = isChange ? await readSteps(client, feedId, nextSecond(refreshedAt) - 1_000) : [];
-    const others = lists.filter((list) => list.revision !== revision);
-    if (others.length > 0) {
-      // Another process stored a list meanwhile and may answer it: the list that counts becomes the latest of them.
-      const [newest] = await readRefreshHeads(client, 0, [feedId]);
-      if (newest?.revision !== revision) return (await sync(feedId)) ?? keep(state);
-      const later = nextSecond(Math.max(refreshedAt, ...others.map((list) => list.refreshedAt)));
-      const made = { revision: String(randomUUID()), parent: revision, refreshedAt: later };
-      const change = { ...made, added: new Uint32Array(), removed: new Uint32Array() };
-      const head = { ...state.head, ...made };
-      return write(
-        { ...head, ...change, base: undefined },
-        { ...state, head, revisedAt: later, recent: [...state.recent, change] },
-      );
-    }
-    // The list of a newer definition may have been stored meanwhile.
-    const known = states.get(feedId);
-    if (known !== undefined && isNewer(known.head, refresh)) return known;
-    return keep({ ...state, recent: latest(state.recent) });
+  /**
+   * Other processes may have made revisions of the same parents and answered them. Of all the newest counts, and renews
+   * what they said.
+   */
+  const renewSiblings = async (written: FeedState): Promise<FeedState> => {
+    const { feedId } = written.head;
+    const since = (states.get(feedId) ?? written).head.refreshedAt - SIBLINGS_MS;
+    const siblingsOf = async ({ head }: FeedState) => {
+      const steps = await readSteps(client, feedId, since);
+      const isOnPath = new Set(pathTo(steps, head.revision).map(({ revision }) => revision));
+      return steps.filter(({ revision }) => !isOnPath.has(revision));
+    };
+    if ((await siblingsOf(written)).length === 0) return keep(written);
+    const state = (await sync(feedId)) ?? keep(written);
+    const siblings = await siblingsOf(state);
+    const until = Math.max(state.head.refreshedAt, ...siblings.map((step) => step.refreshedAt));
+    const revisions = await readRevisions(client, feedId, { since, until }, true);
+    const { renewed, isOvertaken } = addressesToRenew(state, siblings, revisions);
+    if (renewed.length === 0 && !isOvertaken) return state;
+    const newest = Math.max(state.head.revisedAt, ...siblings.map((step) => step.revisedAt));
+    const revision = { ...NO_CHANGES, renewed, revisedAt: nextRevisionTime(now(), newest) };
+    return write(revise(feedId, state, revision, { ...state.head, refreshedAt: until + 1 }, true), false);
+  };
+  const write: FeedLists["write"] = async (state, isBase) => {
+    const { revision, parent, refreshedAt } = state.head;
+    const change = revision === parent ? undefined : state.recent.at(-1);
+    const revised = { added: new Uint32Array(), removed: new Uint32Array(), renewed: new Uint32Array(), ...change };
+    await insertRefresh(client, { ...revised, ...state.head, base: isBase ? state : undefined });
+    return renewSiblings(isBase ? { ...state, baseAt: refreshedAt } : state);
   };
 
   return {
@@ -178,11 +169,11 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
       if (errors.length > 0) throw new AggregateError(errors, `${errors.length} lists of feeds cannot be read`);
     },
     async changesSince({ head, addresses, recent }, since) {
-      if (since === head.revision) return NO_CHANGES;
-      const path = pathBetween(recent, { from: (one) => one === since, to: head.revision });
-      const [next] = path ?? [];
-      if (path !== undefined && next !== undefined) {
-        return isKept(next.refreshedAt, now()) ? composeChanges(path) : undefined;
+      if (since === head.list) return NO_CHANGES;
+      const path = pathBetween(recent, { from: (each) => each === since, to: head.revision });
+      if (path !== undefined) {
+        const replaced = path.find(({ added, removed }) => added.length + removed.length > 0);
+        return replaced === undefined || isKept(replaced.revisedAt, now()) ? composeChanges(path) : undefined;
       }
       const { feedId, revision } = head;
       return readChangesSince(client, { feedId, since, revision, addresses, now: now() });
@@ -190,16 +181,16 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   };
 }
 
-/** The last of some changes, as many as stay in memory. */
-function latest(changes: readonly StoredChange[]): readonly StoredChange[] {
+/** The last of some revisions, as many as stay in memory, without the addresses that they renewed. */
+function latest(revisions: readonly StoredRevision[]): readonly StoredRevision[] {
   let left = MAX_RECENT_ADDRESSES;
-  let first = changes.length;
+  let first = revisions.length;
   while (first > 0) {
-    const { added, removed } = changes[first - 1] ?? NO_CHANGES;
+    const { added, removed } = revisions[first - 1] ?? NO_CHANGES;
     // An empty one takes memory, too.
     left -= added.length + removed.length + 50;
     if (left < 0) break;
     first--;
   }
-  return changes.slice(first);
+  return revisions.slice(first).map((revision) => ({ ...revision, renewed: NO_CHANGES.added }));
 }

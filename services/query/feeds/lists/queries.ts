@@ -3,7 +3,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
 import { type CompiledSearch, searchParams } from "../../conditions/compile-bitmaps.ts";
-import { allRows, inScopes, scopesParam } from "../../scope-sql.ts";
+import { allRows, facetRows, inScopes, scopesParam } from "../../scope-sql.ts";
 import { foundAddresses } from "../../search/queries.ts";
 
 /** How many addresses match, and all of them as numbers unless they are more than `limit`: one row a server. */
@@ -60,4 +60,15 @@ export const feedItems = defineQuery({
     organization: z.string(),
     country: z.string(),
   }),
+});
+
+/** When addresses that were seen since a time were seen last, in seconds since 1970 UTC. */
+export const seenSince = defineQuery({
+  name: "feed-addresses-seen",
+  sql: `SELECT toUInt32(source_ip) AS address, toUInt32(toUnixTimestamp(max(last_seen))) AS seen
+    FROM ${facetRows("seen", 1)} GROUP BY source_ip`,
+  combine: allRows,
+  params: z.object({ scopes: scopesParam, from: z.int() }),
+  row: z.object({ address: numberColumn, seen: numberColumn }),
+  format: "Native",
 });

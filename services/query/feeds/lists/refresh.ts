@@ -1,14 +1,16 @@
-import { randomUUID } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { NO_REVISION, type RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import type { SearchDeps } from "../../search/search.ts";
 import type { FindGuard } from "../guard/guard.ts";
 import { keepFallen } from "./fall.ts";
-import { type FeedLists, type FeedState, nextSecond } from "./lists.ts";
+import type { FeedState } from "./feed-state.ts";
+import { nextRevisionTime, revise } from "./feed-state.ts";
+import type { FeedLists } from "./lists.ts";
 import { type Feed, type GuardedAddress, leaveOutGuarded, searchFeed } from "./search-feed.ts";
+import { readSeenAgain } from "./seen-again.ts";
 
 /** A whole list is stored at least once a day, with time to spare. */
 const BASE_AFTER_MS = 20 * HOUR_MS;
@@ -64,37 +66,27 @@ export async function refreshFeed(
   });
   const { addresses, guarded, ...marks } = listed;
   const changes = changesBetween(stored?.addresses ?? new Uint32Array(), addresses);
+  const renewed = stored === undefined ? new Uint32Array() : await readSeenAgain(stored, addresses, now, deps, signal);
+  // Another clock may be ahead: a list that is older than this one must not count.
+  const before = stored?.head ?? { basis: 0, refreshedAt: 0, revisedAt: 0 };
+  const state = revise(
+    feed.id,
+    stored,
+    { ...changes, renewed, revisedAt: nextRevisionTime(deps.now(), before.revisedAt) },
+    {
+      basis: Math.max(basis, before.basis),
+      refreshedAt: Math.max(now, before.refreshedAt + 1),
+      guarded: guarded.length,
+      ...marks,
+      tookMs,
+    },
+  );
   const changed = changes.added.length + changes.removed.length;
-  const isSame = stored !== undefined && changed === 0;
-  const revision = isSame ? stored.head.revision : randomUUID();
-  const head: RefreshHead = {
-    feedId: feed.id,
-    // Another clock may be ahead: a list that is older than this one must not count.
-    basis: Math.max(basis, stored?.head.basis ?? 0),
-    // Later than the refresh before, whatever this machine's clock says.
-    refreshedAt: Math.max(now, isSame ? stored.head.refreshedAt + 1 : nextSecond(stored?.head.refreshedAt ?? 0)),
-    revision,
-    parent: stored === undefined ? NO_REVISION : stored.head.revision,
-    count: addresses.length,
-    guarded: guarded.length,
-    ...marks,
-    tookMs,
-  };
   const isBase =
     stored === undefined ||
-    head.refreshedAt - stored.baseAt >= BASE_AFTER_MS ||
+    state.head.refreshedAt - stored.baseAt >= BASE_AFTER_MS ||
     changed > addresses.length * MAX_CHANGED_SHARE;
-  const change = { ...(stored === undefined ? { added: new Uint32Array(), removed: new Uint32Array() } : changes) };
-  const state: FeedState = {
-    head,
-    revisedAt: isSame ? stored.revisedAt : head.refreshedAt,
-    addresses: isSame ? stored.addresses : addresses,
-    recent: isSame
-      ? stored.recent
-      : [...(stored?.recent ?? []), { ...change, revision, parent: head.parent, refreshedAt: head.refreshedAt }],
-    baseAt: isBase ? head.refreshedAt : stored.baseAt,
-  };
-  return lists.write({ ...head, ...change, base: isBase ? addresses : undefined }, state);
+  return lists.write(state, isBase);
 }
 
 /** An older list is refreshed before it is answered. */

@@ -1,17 +1,16 @@
-import { readAllObjects, readNewestVersion } from "@noisefloor/clickhouse/feeds/objects.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { feedBodyCost } from "../../costs.ts";
-import type { FeedObjects } from "../feed-content.ts";
-import { toFeedObject } from "../objects/feed-objects.ts";
+import { readObjects, readRevoked } from "../objects/feed-objects.ts";
+import { indexObjects } from "../objects/object-index.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { DISABLED, NOT_PREPARED, preparedState } from "../requests/prepared-state.ts";
 import { readableFeed, readerOf } from "../requests/readers.ts";
 import { FEED_NAME, FEED_NOT_FOUND, FEEDS, UNAUTHORIZED } from "../requests/wire-feed.ts";
-import { type EventContent, writeEvent, writeHashes, writeManifest } from "./event.ts";
+import { writeEvent, writeHashes, writeManifest } from "./event.ts";
 
 const NO_FILE = "A MISP feed has the files manifest.json, hashes.csv and the event that its manifest names";
 const FILE: PathParameter = {
@@ -50,13 +49,7 @@ const getMispFile = defineOperation({
 });
 
 export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
-  const { feeds, bodies, client, publicUrl } = deps;
-
-  async function* allObjects(feedId: string): FeedObjects {
-    for await (const objects of readAllObjects(client, feedId)) {
-      yield objects.map((object) => toFeedObject(object, publicUrl));
-    }
-  }
+  const { feeds, bodies, client } = deps;
 
   app.implement(getMispFile, async (request, reply, { signal }) => {
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
@@ -68,21 +61,17 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
     ]);
     const [type, write] = files.get(file) ?? [];
     if (type === undefined || write === undefined) throw new HttpError(404, NO_FILE);
-    const list = await preparedState(feed, "objects", reply, deps, signal);
-    let newest = await readNewestVersion(client, feed.id);
-    while (!signal.aborted) {
-      // Before the first object the event is a second older than its list, so that the first object makes it newer.
-      const changedAt = newest.count === 0 ? list.revisedAt - 1_000 : newest.modifiedAt;
-      const content: EventContent = { feed, changedAt, objects: () => allObjects(feed.id) };
-      const key = [feed.id, changedAt, file].join(" ");
-      const cost = feedBodyCost(newest.count, "objects");
-      const body = await bodies.get(request, { key, write: () => write(content), cost });
-      const { modifiedAt } = newest;
-      newest = await readNewestVersion(client, feed.id);
-      // Another process may have stored versions while the body was written: then it is of both states.
-      if (newest.modifiedAt !== modifiedAt) continue;
-      return bodies.send(request, reply, type, body);
-    }
-    throw new HttpError(503, NOT_PREPARED);
+    const state = await preparedState(feed, reply, deps, signal);
+    const { revision, revisedAt, listedAt, count } = state.head;
+    const objects = async function* () {
+      const index = indexObjects(state, await readRevoked(state, 0, client));
+      yield* readObjects(index, feed.ttlHours, listedAt, deps, AbortSignal.timeout(app.deadlineMs));
+    };
+    const body = await bodies.get(request, {
+      key: [feed.id, revision, file].join(" "),
+      write: () => write({ feed, changedAt: revisedAt, objects }),
+      cost: feedBodyCost(count, "objects"),
+    });
+    return bodies.send(request, reply, type, body);
   });
 }

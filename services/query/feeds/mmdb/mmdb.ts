@@ -37,7 +37,7 @@ function encodeMetadata(feed: FeedHead, { nodeCount, recordBits }: SearchTree): 
   const members: Readonly<Record<string, Buffer>> = {
     binary_format_major_version: encodeNumber("uint16", 2),
     binary_format_minor_version: encodeNumber("uint16", 0),
-    build_epoch: encodeNumber("uint64", Math.floor(feed.revisedAt.getTime() / 1_000)),
+    build_epoch: encodeNumber("uint64", Math.floor(feed.listedAt.getTime() / 1_000)),
     database_type: encodeText("Noisefloor-Feed"),
     description: encodeMap([[encodeText("en"), encodeText(about)]]),
     ip_version: encodeNumber("uint16", 6),

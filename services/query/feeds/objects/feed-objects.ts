@@ -1,71 +1,76 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import {
-  isErased,
-  readChangedObjects,
-  readObjectsOf,
-  type StoredObject,
-} from "@noisefloor/clickhouse/feeds/objects.ts";
-import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import type { AddressChanges } from "@noisefloor/domain/feeds/address-changes.ts";
-import type { FeedObject, FeedObjects } from "../feed-content.ts";
+import { readDepartures, readFirstListed, readFirstRefresh } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { type AddressChanges, type VersionedList, versionAt } from "@noisefloor/domain/feeds/address-changes.ts";
+import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
+import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { LookupDeps } from "../../address/store-lookup.ts";
+import type { FeedObjects } from "../feed-content.ts";
+import type { FeedState } from "../lists/feed-state.ts";
+import { readItems } from "../lists/items.ts";
+import { indexObjects, type ObjectIndex, selectVersions } from "./object-index.ts";
 
-export type ObjectDeps = {
+export type ObjectDeps = LookupDeps & {
   readonly client: ClickHouseClient;
   /** The base of links, without a trailing slash. */
   readonly publicUrl: string;
 };
 
-const OBJECTS_PER_QUERY = 5_000;
-
-export function toFeedObject(stored: StoredObject, publicUrl: string): FeedObject {
-  const ip = numberToIpv4(stored.address);
-  return {
-    id: stored.id,
-    ip,
-    link: `${publicUrl}/ip/${ip}`,
-    createdAt: new Date(stored.createdAt),
-    modifiedAt: new Date(stored.modifiedAt),
-    firstSeen: new Date(stored.firstSeen * 1_000),
-    lastSeen: new Date(stored.lastSeen * 1_000),
-    validUntil: new Date(stored.validUntil * 1_000),
-    classification: stored.classification,
-    tags: stored.tags,
-    isErased: isErased(stored),
-    isRevoked: stored.isRevoked,
-  };
+/** The addresses that left a feed since a time, in milliseconds since 1970 UTC, for as long as that is stored. */
+export async function readRevoked(
+  { head, addresses }: FeedState,
+  since: number,
+  client: ClickHouseClient,
+): Promise<VersionedList> {
+  const departures = await readDepartures(client, head.feedId, since, head.revisedAt);
+  const listed = new Set(addresses);
+  return selectVersions(departures, (address) => !listed.has(address));
 }
 
-/** The objects of a list that has been synchronised. A newer list may have revoked one meanwhile: here it is listed. */
-export async function* objectsOfList(feedId: string, addresses: Uint32Array, deps: ObjectDeps): FeedObjects {
-  for await (const objects of storedObjects(feedId, addresses, deps.client)) {
-    yield objects.map((object) => ({ ...toFeedObject(object, deps.publicUrl), isRevoked: false }));
-  }
+/** The objects that have changed since a list: of added and removed addresses, and those with a new version. */
+export async function indexChanges(
+  state: FeedState,
+  since: string,
+  { added, removed }: AddressChanges,
+  client: ClickHouseClient,
+): Promise<ObjectIndex> {
+  const { head } = state;
+  const sinceTime = (await readFirstRefresh(client, head.feedId, since))?.revisedAt ?? 0;
+  const departures = await readRevoked(state, sinceTime, client);
+  const versionOf = new Map(Array.from(departures.addresses, (each, place) => [each, departures.versions[place]]));
+  const versions = removed.map((address) => versionOf.get(address) ?? versionAt(head.revisedAt));
+  const isAdded = new Set(added);
+  const isNew = (address: number, version: number) => version * 1_000 > sinceTime || isAdded.has(address);
+  return indexObjects(selectVersions(state, isNew), { addresses: removed, versions });
 }
 
 /**
- * The objects of such a list that have changed: those of added and of removed addresses, and those with a new version.
- * @param since when the earlier list was made, in milliseconds since 1970 UTC.
+ * Reads what objects say. One of which no observation is stored any more says nothing but its address.
+ * @param asOf when these were last known to be seen, in milliseconds since 1970 UTC.
  */
-export async function* changedObjects(
-  feedId: string,
-  addresses: Uint32Array,
-  { added, removed }: AddressChanges,
-  since: number,
+export async function* readObjects(
+  index: ObjectIndex,
+  ttlHours: number,
+  asOf: number,
   deps: ObjectDeps,
+  signal: AbortSignal,
 ): FeedObjects {
-  const changed = await readChangedObjects(deps.client, feedId, since);
-  const listed = new Set(addresses);
-  const mentioned = new Set([...changed.filter((address) => listed.has(address)), ...added, ...removed]);
-  for await (const objects of storedObjects(feedId, Uint32Array.from(mentioned).sort(), deps.client)) {
-    yield objects.map((object) => ({
-      ...toFeedObject(object, deps.publicUrl),
-      isRevoked: !listed.has(object.address),
-    }));
-  }
-}
-
-async function* storedObjects(feedId: string, addresses: Uint32Array, client: ClickHouseClient) {
-  for (let start = 0; start < addresses.length; start += OBJECTS_PER_QUERY) {
-    yield await readObjectsOf(client, feedId, Array.from(addresses.subarray(start, start + OBJECTS_PER_QUERY)));
+  let place = 0;
+  for await (const items of readItems(index.addresses, asOf, deps, signal)) {
+    const created = await readFirstListed(
+      deps.client,
+      items.map(({ ip }) => ipv4ToNumber(ip)),
+    );
+    yield items.map(({ ip, isGone = false, firstSeen, lastSeen, classification, tags }) => {
+      const modifiedAt = (index.versions[place] ?? 0) * 1_000;
+      const isRevoked = index.isRevoked[place++] === 1;
+      const createdAt = isGone ? modifiedAt : Math.min(modifiedAt, created.get(ipv4ToNumber(ip)) ?? modifiedAt);
+      return {
+        ...{ id: indicatorUuidOf(ip), ip, link: `${deps.publicUrl}/ip/${ip}` },
+        ...{ createdAt: new Date(createdAt), modifiedAt: new Date(modifiedAt) },
+        ...{ firstSeen, lastSeen, validUntil: new Date(lastSeen.getTime() + ttlHours * HOUR_MS) },
+        ...{ classification, tags, isErased: isGone, isRevoked },
+      };
+    });
   }
 }

@@ -5,7 +5,6 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { Authenticate } from "../../auth.ts";
 import type { FeedBodies } from "../bodies/bodies.ts";
-import type { SyncObjects } from "../objects/sync-objects.ts";
 import type { Feeds } from "../service/feeds.ts";
 import type { ReaderDeps } from "./readers.ts";
 
@@ -18,7 +17,6 @@ export type FeedRouteDeps = LookupDeps &
     readonly cache: FeedCache;
     /** The client of a user who may write the tables of feeds. */
     readonly client: ClickHouseClient;
-    readonly syncObjects: SyncObjects;
     readonly bodies: FeedBodies;
     readonly authenticate: Authenticate;
     /** The base of links in responses, without a trailing slash. */

@@ -94,7 +94,7 @@ export function toWireFeed(feed: Feed, head: RefreshHead | undefined): z.output<
     kept: head?.kept ?? 0,
     fell_from: head?.fellFrom ?? 0,
     truncated: head?.isTruncated ?? false,
-    cursor: head === undefined ? "" : formatCursor(head.revision),
+    cursor: head === undefined ? "" : formatCursor(head.list),
     refreshed_at: timeOf(head?.refreshedAt ?? 0),
     refresh_ms: head?.tookMs ?? 0,
     created_at: timeOf(feed.createdAt),

@@ -73,9 +73,10 @@ export function registerFeedAddresses(app: FastifyInstance, deps: FeedRouteDeps)
   app.implement(getFeedAddresses, async (request, reply, { signal }) => {
     const feed = readableFeed(deps.feeds, request.params.name, readerOf(request, deps));
     const limit = readParameter(request.query, LIMIT);
-    const { addresses, revisedAt } = await preparedState(feed, "items", reply, deps, signal);
+    const { addresses, head } = await preparedState(feed, reply, deps, signal);
     const items = [];
-    for await (const block of readItems(addresses.subarray(0, limit), revisedAt, deps, signal)) items.push(...block);
+    for await (const block of readItems(addresses.subarray(0, limit), head.listedAt, deps, signal))
+      items.push(...block);
     return {
       count: addresses.length,
       addresses: items.map((item) => ({ ...toWireItem(item), classification: item.classification })),

@@ -1,4 +1,4 @@
-import { readRevisions } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { readLists } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
@@ -51,11 +51,11 @@ export const getFeedHistory = defineOperation({
 export function registerFeedHistory(app: FastifyInstance, deps: FeedRouteDeps): void {
   app.implement(getFeedHistory, async (request) => {
     const feed = readableFeed(deps.feeds, request.params.name, readerOf(request, deps));
-    const revisions = await readRevisions(deps.client, feed.id, MAX_REVISIONS);
+    const revisions = await readLists(deps.client, feed.id, MAX_REVISIONS);
     return {
-      revisions: revisions.map(({ revision, refreshedAt, ...sizes }) => ({
+      revisions: revisions.map(({ revision, listedAt, ...sizes }) => ({
         cursor: formatCursor(revision),
-        refreshed_at: formatTimestamp(refreshedAt),
+        refreshed_at: formatTimestamp(listedAt),
         ...sizes,
       })),
     };

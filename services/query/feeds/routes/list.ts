@@ -1,4 +1,3 @@
-import { readFirstTime } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -9,10 +8,11 @@ import { formatCursor, parseCursor } from "../cursor.ts";
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../form.ts";
 import { FORMS } from "../forms/forms.ts";
+import type { FeedState } from "../lists/feed-state.ts";
 import { readItems } from "../lists/items.ts";
-import type { FeedState } from "../lists/lists.ts";
 import type { Feed } from "../lists/search-feed.ts";
-import { changedObjects, objectsOfList } from "../objects/feed-objects.ts";
+import { indexChanges, readObjects } from "../objects/feed-objects.ts";
+import { indexObjects, NO_OBJECTS, type ObjectIndex } from "../objects/object-index.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { NOT_PREPARED, preparedState } from "../requests/prepared-state.ts";
 import { readableFeed, readerOf } from "../requests/readers.ts";
@@ -100,9 +100,15 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const since = readParameter(request.query, SINCE);
     const cursor = since === undefined ? undefined : parseCursor(since);
     if (cursor !== undefined && writer.writeChanges === undefined) throw new HttpError(400, "This form has no since");
-    const state = await preparedState(feed, form.reads, reply, deps, signal);
+    const state = await preparedState(feed, reply, deps, signal);
     const head = headOf(feed, state);
-    const content = [feed.id, feed.updatedAt, head.cursor, head.truncated];
+    const content = [
+      feed.id,
+      feed.updatedAt,
+      head.cursor,
+      head.truncated,
+      form.reads === "objects" && state.head.revision,
+    ];
     const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
     const { write, addresses } = await contentOf(state, cursor, since ?? "", head, writer);
     const cost = feedBodyCost(addresses, form.reads);
@@ -122,18 +128,19 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     writer: ReturnType<Form["open"]>,
   ) => {
     const itemsOf = (addresses: Uint32Array) => () =>
-      readItems(addresses, state.revisedAt, deps, AbortSignal.timeout(app.deadlineMs));
+      readItems(addresses, state.head.listedAt, deps, AbortSignal.timeout(app.deadlineMs));
+    const objectsOf = (index: ObjectIndex) =>
+      readObjects(index, feed.ttlHours, state.head.listedAt, deps, AbortSignal.timeout(app.deadlineMs));
     if (cursor === undefined) {
       const { addresses } = state;
-      const objects = () => objectsOfList(feed.id, addresses, deps);
+      const objects = () => objectsOf(indexObjects(state, NO_OBJECTS));
       const write = () => writer.writeList({ feed, addresses, items: itemsOf(addresses), objects });
       return { write, addresses: addresses.length };
     }
     const changes = await feeds.lists.changesSince(state, cursor);
     if (changes === undefined) throw new HttpError(410, TOO_OLD);
     const objects = async function* () {
-      const madeAt = await readFirstTime(deps.client, feed.id, cursor);
-      yield* changedObjects(feed.id, state.addresses, changes, madeAt ?? 0, deps);
+      yield* objectsOf(await indexChanges(state, cursor, changes, deps.client));
     };
     const write = () =>
       writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added), objects }) ?? [];
@@ -141,13 +148,13 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
   };
 }
 
-function headOf(feed: Feed, { head, revisedAt }: FeedState): FeedHead {
+function headOf(feed: Feed, { head }: FeedState): FeedHead {
   return {
     id: feed.id,
     name: feed.name,
     description: feed.description,
-    cursor: formatCursor(head.revision),
-    revisedAt: new Date(revisedAt),
+    cursor: formatCursor(head.list),
+    listedAt: new Date(head.listedAt),
     count: head.count,
     truncated: head.isTruncated,
     ttlHours: feed.ttlHours,

@@ -78,16 +78,11 @@ function parseTime(text: string, name: string): number {
  * What a request asks a collection for. Some clients send the `next` of one collection to the following one, without
  * the `added_after` that they began with: that `next` has it.
  * @param objectId the one object that its path names.
- * @returns whether it begins with the collection's first page, too.
  * @throws HttpError 400 for a wrong parameter.
  */
-export function readPageRequest(
-  query: RawQuery,
-  collection: string,
-  objectId?: string,
-): { readonly request: PageRequest; readonly isFirst: boolean } {
+export function readPageRequest(query: RawQuery, collection: string, objectId?: string): PageRequest {
   const before = NEXT.read(query);
-  if (before?.collection === collection) return { request: before, isFirst: false };
+  if (before?.collection === collection) return before;
   const since = readParameter(query, ADDED_AFTER);
   const addedAfter =
     since === undefined ? before?.addedAfter : Math.min(Math.max(parseTime(since, ADDED_AFTER.name), 0), MAX_TIME);
@@ -105,7 +100,7 @@ export function readPageRequest(
   const versionTimes = isAnyVersion ? [] : times.map((version) => parseTime(version, MATCH_VERSION.name));
   const isOfType = (type: string) => types?.includes(type) ?? true;
   const identityVersion = isAnyVersion || versionTimes.includes(Date.parse(IDENTITY.modified));
-  const request = {
+  return {
     collection,
     modifiedAt: addedAfter ?? 0,
     address: addedAfter === undefined ? 0 : LAST_ADDRESS,
@@ -120,5 +115,4 @@ export function readPageRequest(
     ids: ids ?? [],
     versions: versionTimes,
   };
-  return { request, isFirst: true };
 }

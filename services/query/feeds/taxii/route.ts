@@ -1,13 +1,14 @@
-import { readNewestVersion, readObjectPage } from "@noisefloor/clickhouse/feeds/objects.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { FeedObject } from "../feed-content.ts";
 import type { Feed } from "../lists/search-feed.ts";
-import { toFeedObject } from "../objects/feed-objects.ts";
+import { readObjects, readRevoked } from "../objects/feed-objects.ts";
 import { IDENTITY, toIndicator } from "../objects/indicator.ts";
+import { indexObjects, NO_OBJECTS, nextObjects, selectObjects } from "../objects/object-index.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { preparedState } from "../requests/prepared-state.ts";
 import { readerOf } from "../requests/readers.ts";
@@ -70,24 +71,28 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     return feed;
   };
 
-  /** Only a first page needs the newest list: those that follow are of what it found, and of what came since. */
-  const firstPage = async (feed: Feed, request: PageRequest, { reply, signal }: PageContext): Promise<PageRequest> => {
-    await preparedState(feed, "objects", reply, deps, signal);
-    if (request.revokedAfter !== undefined) return request;
-    return { ...request, revokedAfter: Math.max(0, (await readNewestVersion(client, feed.id)).modifiedAt) };
-  };
   const readPage = async (feed: Feed, query: RawQuery, context: PageContext, objectId?: string): Promise<Page> => {
     const limit = readParameter(query, LIMIT);
-    const { request: first, isFirst } = readPageRequest(query, feed.id, objectId);
-    const request = isFirst ? await firstPage(feed, first, context) : first;
-    const { hasIdentity, hasIndicators, modifiedAt, address, revokedAfter = 0, ids, versions } = request;
+    const request = readPageRequest(query, feed.id, objectId);
+    const state = await preparedState(feed, context.reply, deps, context.signal);
+    const { hasIdentity, hasIndicators, modifiedAt, address, ids, versions } = request;
+    // A consumer that begins now never had those that left before.
+    const { revokedAfter = state.head.revisedAt } = request;
     const room = hasIdentity ? limit - 1 : limit;
-    const options = { after: { modifiedAt, address }, limit: room + 1, revokedAfter, ids, versions };
-    const stored = hasIndicators ? await readObjectPage(client, feed.id, options) : [];
-    const objects = stored.slice(0, room).map((object) => toFeedObject(object, publicUrl));
+    const revoked = await readRevoked(state, Math.max(revokedAfter, modifiedAt - 1), client);
+    const index = hasIndicators ? indexObjects(state, revoked) : indexObjects(NO_OBJECTS, NO_OBJECTS);
+    const isWanted = (each: number, version: number) =>
+      (versions.length === 0 || versions.includes(version * 1_000)) &&
+      (ids.length === 0 || ids.includes(indicatorUuidOf(numberToIpv4(each))));
+    const places = nextObjects(index, { modifiedAt, address }, room + 1, isWanted);
+    const chosen = selectObjects(index, places.subarray(0, room));
+    const objects: FeedObject[] = [];
+    for await (const block of readObjects(chosen, feed.ttlHours, state.head.listedAt, deps, context.signal)) {
+      objects.push(...block);
+    }
     const last = objects.at(-1);
     const position = last && { modifiedAt: last.modifiedAt.getTime(), address: ipv4ToNumber(last.ip) };
-    const next = stored.length > room ? { ...request, ...position, hasIdentity: false } : undefined;
+    const next = places.length > room ? { ...request, revokedAfter, ...position, hasIdentity: false } : undefined;
     return { after: modifiedAt, hasIdentity, objects, next };
   };
   /** What a page says beside its objects. */
