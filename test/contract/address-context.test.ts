@@ -21,57 +21,21 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const full = z.object({
-  ip: z.string(),
-  business_service_intelligence: z.strictObject({
-    found: z.boolean(),
-    category: z.string(),
-    name: z.string(),
-    description: z.string(),
-    explanation: z.string(),
-    last_updated: z.string(),
-    reference: z.string(),
-    trust_level: z.string(),
-  }),
-  internet_scanner_intelligence: z.object({
-    first_seen: z.string(),
-    last_seen: z.string(),
-    found: z.boolean(),
-    tags: z.array(
-      z.object({
-        id: z.uuid(),
-        slug: z.string(),
-        name: z.string(),
-        description: z.string(),
-        category: z.string(),
-        intention: z.string(),
-        references: z.array(z.string()),
-        cves: z.array(z.string()),
-        recommend_block: z.boolean(),
-        created: z.iso.date(),
-        created_at: z.iso.date(),
-        updated_at: z.iso.datetime(),
-      }),
-    ),
-    actor: z.string(),
-    spoofable: z.boolean(),
-    classification: z.string(),
-    cves: z.array(z.string()),
-    bot: z.boolean(),
-    vpn: z.boolean(),
-    vpn_service: z.string(),
-    tor: z.boolean(),
-    metadata: z.record(z.string(), z.unknown()),
-    raw_data: z.record(z.string(), z.unknown()),
-    last_seen_timestamp: z.string(),
-  }),
-  request_metadata: z.strictObject({ restricted_fields: z.array(z.string()) }),
-});
+const SERVICE = "category description explanation found last_updated name reference trust_level";
+const SCANNER =
+  "actor bot classification cves first_seen found last_seen last_seen_timestamp metadata raw_data spoofable tags tor vpn vpn_service";
 
+/** An answer that is as described, so of the described types. */
 async function get(path: string): Promise<unknown> {
-  const answer = await fetch(`${world.url}/v3/ip/${path}`, { headers: { key } });
-  expect([path, answer.status]).toEqual([path, 200]);
-  return answer.json();
+  const { status, body } = await world.get(`/v3/ip/${path}`, { key });
+  expect([path, status]).toEqual([path, 200]);
+  return body;
+}
+
+/** Its two parts. */
+async function read(ip: string) {
+  const { business_service_intelligence: service, internet_scanner_intelligence: scanner } = Object(await get(ip));
+  return { service, scanner };
 }
 
 /** As the Python SDK sends it. */
@@ -91,30 +55,30 @@ async function post(query: string, ips: readonly string[]) {
 }
 
 test("every member is there and of its type, whether the address is noise, riot or neither", async () => {
-  for (const ip of ["45.0.0.1", "8.8.8.8", "45.9.9.9"]) expect(full.parse(await get(ip)).ip).toBe(ip);
-});
-
-test("an answer has no message at its top: the Python SDK would take it for an error and not keep it", async () => {
-  for (const ip of ["45.0.0.1", "8.8.8.8", "45.9.9.9"]) expect(await get(ip)).not.toHaveProperty("message");
+  for (const ip of ["45.0.0.1", "8.8.8.8", "45.9.9.9"]) {
+    const { service, scanner } = await read(ip);
+    expect(Object.keys(service).sort().join(" ")).toBe(SERVICE);
+    expect(Object.keys(scanner).sort().join(" ")).toBe(SCANNER);
+    // The Python SDK would take a message at its top for an error, and not keep the answer.
+    const parts = ["business_service_intelligence", "internet_scanner_intelligence", "ip", "request_metadata"];
+    expect(Object.keys(Object(await get(ip))).sort()).toEqual(parts);
+  }
 });
 
 test("an unknown address is a 200 that says found: false twice, with empty metadata and raw_data", async () => {
-  const { business_service_intelligence: service, internet_scanner_intelligence: scanner } = full.parse(
-    await get("45.9.9.9"),
-  );
-  expect([service.found, scanner.found]).toEqual([false, false]);
-  expect([scanner.metadata, scanner.raw_data]).toEqual([{}, {}]);
+  const { service, scanner } = await read("45.9.9.9");
+  expect([service.found, scanner.found, scanner.metadata, scanner.raw_data]).toEqual([false, false, {}, {}]);
 });
 
 test("an address of an unknown place has no coordinates, which a map would show in the Gulf of Guinea", async () => {
-  const { metadata } = full.parse(await get("45.0.0.1")).internet_scanner_intelligence;
+  const { metadata } = (await read("45.0.0.1")).scanner;
   expect(metadata).toMatchObject({ source_city: "", sensor_hits: expect.any(Number) });
   expect(Object.keys(metadata)).not.toEqual(expect.arrayContaining(["longitude"]));
   expect(Object.keys(metadata)).not.toEqual(expect.arrayContaining(["latitude"]));
 });
 
 test("dates are YYYY-MM-DD and last_seen_timestamp alone is YYYY-MM-DD HH:MM:SS", async () => {
-  const { internet_scanner_intelligence: scanner } = full.parse(await get("45.0.0.1"));
+  const { scanner } = await read("45.0.0.1");
   const seen = new Date(SEEN).toISOString();
   expect(scanner.first_seen).toBe(seen.slice(0, 10));
   expect(scanner.last_seen).toBe(seen.slice(0, 10));
@@ -122,7 +86,7 @@ test("dates are YYYY-MM-DD and last_seen_timestamp alone is YYYY-MM-DD HH:MM:SS"
 });
 
 test("a tag carries its day twice, as created and as created_at", async () => {
-  const tag = full.parse(await get("45.0.0.1")).internet_scanner_intelligence.tags[0];
+  const [tag] = (await read("45.0.0.1")).scanner.tags;
   expect(tag).toMatchObject({ created: worm.created_at, created_at: worm.created_at });
 });
 
@@ -137,7 +101,7 @@ test("trust_level is a string, also where it is unknown", async () => {
 });
 
 test("raw data has every list that clients read, scans with port and protocol, fingerprints with port", async () => {
-  const { raw_data: raw } = full.parse(await get("45.0.0.1")).internet_scanner_intelligence;
+  const { raw_data: raw } = (await read("45.0.0.1")).scanner;
   expect(raw).toStrictEqual({
     scan: [{ port: 445, protocol: "tcp" }],
     ja3: [{ fingerprint: "j3", port: 445 }],
@@ -168,7 +132,9 @@ test("quick takes Python's True and False beside true, false, 1 and 0, and nothi
       request_metadata: { restricted_fields: [] },
     });
   }
-  for (const quick of ["false", "False", "0"]) full.parse(await get(`45.0.0.1?quick=${quick}`));
+  for (const quick of ["false", "False", "0"]) {
+    expect(await get(`45.0.0.1?quick=${quick}`)).toEqual(await get("45.0.0.1"));
+  }
   for (const quick of ["TRUE", "yes", "", "2"]) {
     const answer = await fetch(`${world.url}/v3/ip/45.0.0.1?quick=${quick}`);
     expect([answer.status, await answer.json()]).toEqual([400, { message: expect.stringContaining("quick") }]);

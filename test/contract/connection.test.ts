@@ -1,6 +1,10 @@
+import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { headerFault } from "../support/oracle/answer-headers.ts";
+import { silent } from "../support/worlds/http.ts";
 import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
 import { makeTag } from "../support/worlds/world.ts";
 
@@ -39,13 +43,16 @@ test("the key's header name is written in any case", async () => {
 });
 
 test("an unknown key is 401 in every operation, as header and as bearer token", async () => {
-  for (const [index, { method, path, body, pathParameters }] of QUERY_OPERATIONS.entries()) {
+  // All at the same time: for an unknown key, the store is asked at most once at a time.
+  const answers = QUERY_OPERATIONS.map(async ({ method, path, body, pathParameters }, index) => {
     const url = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(pathParameters[name]?.example ?? ""));
     const headers = index % 2 === 0 ? { key: "not-known" } : { authorization: "Bearer not-known" };
     const payload = body === undefined ? {} : { payload: JSON.stringify(body.example) };
     const answer = await world.app.inject({ method, url, headers, ...payload });
-    expect([path, answer.statusCode, answer.json()]).toEqual([path, 401, { message: "Unauthorized" }]);
-  }
+    return [path, answer.statusCode, answer.json()];
+  });
+  const unauthorized = { message: "Unauthorized" };
+  expect(await Promise.all(answers)).toEqual(QUERY_OPERATIONS.map(({ path }) => [path, 401, unauthorized]));
 });
 
 /** The plan as which a caller is known, or the status of the rejection. */
@@ -187,4 +194,48 @@ test("no error names a library, a place in the code or a query", async () => {
     expect(text, path).not.toMatch(/fastify|clickhouse|zod|FST_|at \w+ \(|\.ts\b|select /i);
     expect(Object.keys(JSON.parse(text)), path).toEqual(["message"]);
   }
+});
+
+test("every answer, errors too, says that no cache may keep it and that it depends on the key", async () => {
+  const page = await fetch(`${world.url}/docs/static/index.css`);
+  const requests = [
+    ...["/v3/tags", "/v3/community/10.0.0.1", "/ping", "/nowhere", "/healthz", "/readyz", "/metrics", "/openapi.json"],
+    ...["/docs", "/docs/static/index.css", "/v3/community/%zz", "/%zz", `/v3/tags?name=${"x".repeat(20_000)}`],
+  ].map((path) => lines(`GET ${path} HTTP/1.1`));
+  requests.push(
+    lines("HEAD /v3/tags HTTP/1.1"),
+    lines("HEAD /docs/static/index.css HTTP/1.1"),
+    lines("DELETE /v3/tags HTTP/1.1"),
+    lines("GET /docs/static/index.css HTTP/1.1", `If-None-Match: ${page.headers.get("etag")}`),
+    lines("GET /v3/tags HTTP/1.1", "Expect: nothing"),
+    "GET /v3/tags HTTP/1.1\r\nConnection: close\r\n\r\n",
+    "this is not HTTP\r\n\r\n",
+    "POST /v3/ip HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n",
+  );
+  const statuses = new Set<number>();
+  for (const request of requests) {
+    const { status, headers } = await world.raw(request);
+    statuses.add(status);
+    const what = `${status} for ${request.slice(0, 60).split("\r\n")[0]}`;
+    expect([what, headerFault(Object.fromEntries(headers))]).toEqual([what, undefined]);
+  }
+  expect(statuses).toEqual(new Set([200, 304, 400, 401, 404, 405, 431]));
+});
+
+test("an answer that also depends on its page's origin says both", async () => {
+  const app = await createHttpApp({
+    log: silent,
+    metrics: createMetrics(),
+    deadlineMs: 1_000,
+    corsOrigins: ["https://a.example"],
+  });
+  onTestFinished(() => app.close());
+  await finishHttpApp(app, { operations: [], checks: {}, metrics: createMetrics(), log: silent });
+  const vary = async (method: "GET" | "OPTIONS") => {
+    const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
+    const answer = await app.inject({ method, url: "/healthz", headers });
+    return [answer.headers["cache-control"], answer.headers.vary];
+  };
+  expect(await vary("GET")).toEqual(["no-store", "Origin, key"]);
+  expect(await vary("OPTIONS")).toEqual(["no-store", "Origin, key"]);
 });

@@ -27,36 +27,29 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const timestamp = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:00:00Z$/, "RFC 3339, on the hour, in UTC with Z");
-const bucket = z.strictObject({
-  start: timestamp,
-  end: timestamp,
-  include_start: z.literal(true),
-  include_end: z.literal(false),
-  timestamp,
-  active_ips: z.int(),
-  ips: z.array(z.string()).optional(),
-});
-const shape = z.strictObject({
-  id: z.literal(tag.id),
-  slug: z.literal(tag.slug),
-  activity: z.strictObject({ malicious: z.array(bucket) }),
-  aggregations: z.strictObject({ total_ips: z.int(), classification: z.record(z.string(), z.int()) }),
-  metadata: z.strictObject({
-    granularity: z.string(),
-    start_date: timestamp,
-    end_date: timestamp,
-    ips_included: z.literal(true).optional(),
-    ips_per_bucket: z.literal(1_000).optional(),
-    ips_truncated: z.boolean().optional(),
+/** What these tests read; the description has the rest. */
+const shape = z.object({
+  activity: z.strictObject({
+    malicious: z.array(
+      z.object({
+        start: timestamp,
+        end: timestamp,
+        timestamp,
+        active_ips: z.int(),
+        ips: z.array(z.string()).optional(),
+      }),
+    ),
   }),
+  aggregations: z.object({ total_ips: z.int(), classification: z.record(z.string(), z.int()) }),
+  metadata: z.looseObject({ granularity: z.string(), start_date: timestamp, end_date: timestamp }),
 });
 
 const send = (query: string, headers: Record<string, string> = { key }, id = tag.id) =>
   fetch(`${world.url}/v3/tags/${id}/activity${query}`, { headers });
 async function ask(query: string, headers?: Record<string, string>) {
-  const answer = await send(query, headers);
-  expect([query, answer.status]).toEqual([query, 200]);
-  return shape.parse(await answer.json());
+  const { status, body } = await world.get(`/v3/tags/${tag.id}/activity${query}`, headers ?? { key });
+  expect([query, status]).toEqual([query, 200]);
+  return shape.parse(body);
 }
 
 test("the series stands under the tag's intention, each bucket with timestamp and active_ips", async () => {
@@ -149,7 +142,7 @@ test("checks come in their order: id, parameters, unknown scope, entitlement, wo
 
 test("a slug stands for the id: the same answer, and the same checks", async () => {
   const bySlug = await send("?days=2&include_ips=true", { key }, tag.slug);
-  expect([bySlug.status, await bySlug.json()]).toEqual([200, await ask("?days=2&include_ips=true")]);
+  expect([bySlug.status, shape.parse(await bySlug.json())]).toEqual([200, await ask("?days=2&include_ips=true")]);
   expect((await send("?days=0", { key }, tag.slug)).status).toBe(400);
   expect((await send("?workspace_labels=community", { key: plain }, tag.slug)).status).toBe(403);
   for (const [malformed, message] of [

@@ -39,25 +39,17 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "RFC 3339 with whole seconds in UTC with Z");
-const shape = z.strictObject({
-  metadata: z.strictObject({
-    ip: z.string(),
-    field: z.string(),
-    first_seen: z.string(),
-    start: instant,
-    end: instant,
-    granularity: z.string(),
-    metric: z.literal("count"),
-  }),
-  results: z.array(z.strictObject({ data: z.int().min(1), label: z.string().min(1), timestamp: instant })),
+const shape = z.object({
+  metadata: z.looseObject({ first_seen: z.string(), start: instant, end: instant, granularity: z.string() }),
+  results: z.array(z.object({ data: z.int().min(1), label: z.string().min(1), timestamp: instant })),
 });
 
 const send = (query: string, headers: Record<string, string> = { key }, ip = "45.0.0.1") =>
   fetch(`${world.url}/v3/noise/ips/${ip}/timeline${query}`, { headers });
-async function ask(query: string, headers?: Record<string, string>, ip?: string) {
-  const answer = await send(query, headers, ip);
-  expect([query, answer.status]).toEqual([query, 200]);
-  return shape.parse(await answer.json());
+async function ask(query: string, headers: Record<string, string> = { key }, ip = "45.0.0.1") {
+  const { status, body } = await world.get(`/v3/noise/ips/${ip}/timeline${query}`, headers);
+  expect([query, status]).toEqual([query, 200]);
+  return shape.parse(body);
 }
 
 test.each(FIELDS)(

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ExplorerWindow, expectAccessible, openExplorer } from "../../support/browser/explorer-window.ts";
+import { type ExplorerWindow, expectAccessible, openExplorer, savedBy } from "../../support/browser/explorer-window.ts";
 import { CROWD, type ExplorerWorld, NOISE, openExplorerWorld, SCRIPT } from "../../support/browser/explorer-world.ts";
 
 let shown: ExplorerWorld;
@@ -249,16 +249,10 @@ test("without a key nothing is listed before it is asked for, as each address is
 });
 
 test("all matches are saved as CSV and as NDJSON", async () => {
-  const { page, open } = ours;
+  const { open } = ours;
   await open("/search?query=tags%3Ascanner");
   for (const format of ["CSV", "NDJSON"]) {
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: `Download all as ${format}` }).click(),
-    ]);
-    const chunks: Buffer[] = [];
-    for await (const chunk of await download.createReadStream()) chunks.push(Buffer.from(chunk));
-    const lines = Buffer.concat(chunks).toString().trimEnd().split(/\r?\n/);
+    const lines = (await savedBy(ours, `Download all as ${format}`)).trimEnd().split(/\r?\n/);
     expect(lines).toHaveLength(CROWD + 1 + (format === "CSV" ? 1 : 0));
     expect(lines.at(-1)).toContain("45.1.");
     if (format === "NDJSON") continue;

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -8,6 +7,7 @@ import {
   enterKey,
   expectAccessible,
   openExplorer,
+  savedBy,
 } from "../../support/browser/explorer-window.ts";
 import { type ExplorerWorld, NOISE, openExplorerWorld, RIOT, UNKNOWN } from "../../support/browser/explorer-world.ts";
 import { builtExplorer } from "../../support/servers/on-demand.ts";
@@ -84,11 +84,7 @@ test("several lines open a page for many: each address once, with what is known,
     "fe80::1only IPv4 addresses are known",
   ]);
   await expectAccessible(opened, "/addresses");
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Download CSV" }).click(),
-  ]);
-  expect((await readFile(await download.path(), "utf8")).split("\r\n")).toContainEqual(
+  expect((await savedBy(opened, "Download CSV")).split("\r\n")).toContainEqual(
     expect.stringMatching(/^45\.0\.0\.1,malicious,true,false,,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,[a-z]/),
   );
   await page.getByRole("link", { name: NOISE, exact: true }).click();

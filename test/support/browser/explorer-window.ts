@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { text } from "node:stream/consumers";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
 import { z } from "zod";
@@ -75,6 +76,13 @@ export async function enterKey({ page, settled }: ExplorerWindow, key: string): 
   await page.getByRole("button", { name: "Use this key" }).click();
   await page.locator("dialog[open]").waitFor({ state: "detached" });
   await settled();
+}
+
+/** Clicks a button. @returns the text of the file that it saves. */
+export async function savedBy({ page }: ExplorerWindow, button: string): Promise<string> {
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: button }).click();
+  return text(await (await download).createReadStream());
 }
 
 const violations = z.array(z.object({ id: z.string(), impact: z.string().nullish(), targets: z.array(z.string()) }));
