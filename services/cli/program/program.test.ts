@@ -60,6 +60,17 @@ test("--config may stand before and after the command", async () => {
   }
 });
 
+test("--json reaches a command whose parent has the option, too", async () => {
+  const program = await createProgram(
+    () => Promise.reject(new Error("no command runs")),
+    (name) => name === "tags",
+  );
+  const line = ["tags", "import", "sigma", "rule.yml", "--to", "rules", "--json"];
+  await expect(program.parseAsync(line, { from: "user" })).rejects.toThrow("no command runs");
+  const find = (command: Command, name: string) => command.commands.find((child) => child.name() === name) ?? command;
+  expect(find(find(find(program, "tags"), "import"), "sigma").optsWithGlobals()).toEqual({ to: "rules", json: true });
+});
+
 test("every command that prints a result takes --json, and those that run on do not", async () => {
   const program = await createProgram(
     () => Promise.reject(new Error("no command runs")),

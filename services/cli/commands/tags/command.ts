@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { UserError } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import type { OutputOptions } from "../../framework/output.ts";
@@ -31,9 +32,11 @@ export const define: DefineCommand = (tags, createContext) => {
       .description(`make tagging rules of ${description}, refusing what cannot be said`)
       .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
       .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
-      .action(async (paths: string[], options: { to: string; json: boolean }) =>
-        (await import("./import-rules.ts")).runTagsImportRules(language, paths, options, await createContext()),
-      );
+      .action(async (paths: string[], _options: unknown, command: Command) => {
+        // "tags import" has the option --json, too, and reads it.
+        const options = command.optsWithGlobals<{ to: string; json: boolean }>();
+        await (await import("./import-rules.ts")).runTagsImportRules(language, paths, options, await createContext());
+      });
   }
   tags
     .command("list")

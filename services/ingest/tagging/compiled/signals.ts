@@ -1,4 +1,3 @@
-import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import type { TaggedEvent } from "../matching/event.ts";
 import {
   type FieldName,
@@ -32,7 +31,6 @@ export type SignalBuilder = {
 /** Addresses of a network, both ends inclusive, and the signal that it has. */
 type SignalledRange = { readonly first: number; readonly last: number; readonly signal: number };
 
-const NONE: readonly number[] = [];
 const NO_SCANS: readonly Signals["scan"][] = [];
 
 type TextIndex = {
@@ -109,10 +107,11 @@ function createSignals(
       if (signal !== undefined) report(signal);
     }),
   );
-  const signalsOf = rangeSearch(networks);
   const ofSource = look("source_ip", (event, _number, report) => {
     const address = event.address();
-    if (address !== undefined) for (const signal of signalsOf(address)) report(signal);
+    if (address === undefined) return;
+    // Rules name few networks.
+    for (const { first, last, signal } of networks) if (first <= address && address <= last) report(signal);
   });
   const values = existing.map(({ field, signal }) =>
     look(field, (event, _number, report) => {
@@ -138,26 +137,6 @@ function scanWith(looks: readonly Look[]): Scan {
       for (const scan of byMember.get(member) ?? NO_SCANS) scan(event, number, report);
     }
   };
-}
-
-/** @returns a search for the signals of all ranges that hold an address. */
-function rangeSearch(ranges: readonly SignalledRange[]): (address: number) => readonly number[] {
-  const changes = new Map<number, Set<number>>();
-  for (const { first, last, signal } of ranges) {
-    for (const at of [first, last + 1]) getOrAdd(changes, at, () => new Set()).add(signal);
-  }
-  const starts = [...changes.keys()].sort((one, other) => one - other);
-  const current = new Set<number>();
-  const signals = starts.map((start) => {
-    for (const signal of changes.get(start) ?? []) if (!current.delete(signal)) current.add(signal);
-    return [...current];
-  });
-  // No range continues after the last start.
-  const disjoint = {
-    first: Uint32Array.from(starts.slice(0, -1)),
-    last: Uint32Array.from(starts.slice(1), (next) => next - 1),
-  };
-  return (address) => signals[findRange(disjoint, address) ?? -1] ?? NONE;
 }
 
 function scanText(
