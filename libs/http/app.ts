@@ -161,7 +161,7 @@ function createServer(
   return app;
 }
 
-/** Of responses: what a page may read besides the body. */
+/** Response headers that a page may read besides the body. */
 const EXPOSED_HEADERS = [
   "ratelimit-limit",
   "ratelimit-remaining",

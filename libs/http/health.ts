@@ -22,7 +22,7 @@ export class LoadingError extends Error {}
 export type HealthOptions = {
   /** By name, as responses and logs call them. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
-  /** Of the program, for `/healthz`. */
+  /** The version of the program, for `/healthz`. */
   readonly version?: string | undefined;
   readonly metrics: Pick<Metrics, "text" | "contentType" | "gaugeBy">;
   /** The bearer token that a scrape must send, if any. */

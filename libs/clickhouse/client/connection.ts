@@ -1,7 +1,7 @@
 /** Where a ClickHouse server is and as whom to talk to it. */
 export type ClickHouseConnection = {
   readonly url: string;
-  /** Of other servers of the cluster, for when this one is away. */
+  /** URLs of other servers of the cluster, for when this one is away. */
   readonly otherUrls?: readonly string[] | undefined;
   readonly username: string;
   readonly password: string;

@@ -57,7 +57,7 @@ async function readBlock(reader: ByteReader): Promise<Block> {
 
 async function readColumn(reader: ByteReader, rows: number): Promise<Column> {
   const { bytes, isArray } = readType(await reader.text());
-  // Of an array the end is stated first, in 64 bits; a block has less than 2^32 values.
+  // Arrays begin with their ends, in 64 bits each; a block has less than 2^32 values.
   const count = isArray ? (new Uint32Array(await reader.take(rows * 8)).at(-2) ?? 0) : rows;
   if (bytes !== undefined) {
     const values = await reader.take(count * bytes);

@@ -43,7 +43,7 @@ export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
    */
   readonly format?: "Native";
   /**
-   * Of a query in the format Native: called with each block as soon as it has come, before it is known that the
+   * For the format Native: called with each block as soon as it has come, before it is known that the
    * response is whole. The query itself then answers with none.
    */
   readonly onBlock?: (block: z.output<Row>) => Promise<void>;
@@ -124,7 +124,7 @@ const PRIORITIES = {
   },
 } as const satisfies Record<string, ClickHouseSettings>;
 
-/** Of queries that run side by side: one thread each keeps all processors busy, and leaves the foreground its turn. */
+/** For queries that run side by side: one thread each keeps all processors busy, and leaves the foreground its turn. */
 const ONE_THREAD = { max_threads: 1 } as const satisfies ClickHouseSettings;
 
 /** Turns a client into one that only reads. The server stops a query whose signal aborts. */
@@ -209,8 +209,8 @@ async function sendBound<Params extends z.ZodType<Record<string, unknown>>, Row 
       if (definition.onBlock === undefined) blocks.push(columns);
       else await definition.onBlock(columns);
     }
-    // Of an answer that is longer than its buffer the server says none: it sent that before it knew. Such an answer comes
-    // in chunks, of which the last one tells that it is whole.
+    // The server sends the count before it knows it, as 0, when the answer is longer than its buffer. Such an answer
+    // comes in chunks, of which the last one tells that it is whole.
     const isCounted = rows === 0 || summary?.result_rows !== "0";
     if (isCounted && String(rows) !== summary?.result_rows) {
       throw new IncompleteResponseError(`${definition.name}: the response has ${rows} of ${summary?.result_rows} rows`);

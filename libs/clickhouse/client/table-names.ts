@@ -5,9 +5,9 @@
 
 /** What `rows_database` and `own_database` are in SQL. */
 export type Databases = {
-  /** Of the tables whose rows a cluster spreads over its servers. */
+  /** The database of tables whose rows a cluster spreads over its servers. */
   readonly rows_database: string;
-  /** Of all tables, on each server. */
+  /** The database of all tables, on each server. */
   readonly own_database: string;
 };
 

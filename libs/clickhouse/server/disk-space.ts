@@ -6,7 +6,7 @@ import { explainMissingRight, StoreError, StoreFullError } from "../client/error
 import { defineQuery, run } from "../client/query.ts";
 import { OWN_DATABASE } from "../client/table-names.ts";
 
-/** Of the disks that hold the observations, the one with the most free space: the server writes there next. */
+/** The disk with the most free space among those that hold the observations: the server writes there next. */
 const diskSpace = defineQuery({
   name: "disk-space",
   sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
@@ -16,7 +16,7 @@ const diskSpace = defineQuery({
     ) AS observations
     WHERE arrayExists(one -> startsWith(one, path), stored)
     HAVING count() > 0`,
-  // Of several servers the fullest counts.
+  // The fullest of several servers counts.
   combine: (results) => `
       SELECT min(result.freeBytes) AS freeBytes, argMin(result.totalBytes, result.freeBytes) AS totalBytes
       FROM ${results} AS result HAVING count() > 0`,

@@ -9,7 +9,7 @@ import { unlessOverLimit } from "./table-statistics.ts";
 const lossSchema = z.object({
   table: z.string(),
   rows: z.int(),
-  /** Of these rows. Rows beyond the current retention do not count: they are deleted anyway. */
+  /** Those of the rows that would be deleted. Rows beyond the current retention do not count: they are deleted anyway. */
   lost: z.int(),
   /** The oldest and newest time among the lost, in milliseconds since 1970 UTC; 0 when nothing is lost. */
   from: z.int(),

@@ -27,7 +27,7 @@ const tableSizes = defineQuery({
   name: "table-sizes",
   sql: `SELECT name, create_table_query AS definition, ifNull(total_rows, 0) AS rows, ifNull(total_bytes, 0) AS bytes
     FROM system.tables WHERE database = ${OWN_DATABASE} AND engine LIKE '%MergeTree' ORDER BY name`,
-  // Of other tables every server has all rows.
+  // Every server has all rows of other tables.
   combine: (results) => `
       SELECT name, any(result.definition) AS definition,
         if(name IN (${SPREAD_TABLES.map(literal).join(", ")}), sum(result.rows), max(result.rows)) AS rows,
@@ -48,7 +48,7 @@ const timeSpans = defineQuery({
   row: z.object({ name: z.string(), rows: z.int(), oldest: z.int(), newest: z.int() }),
 });
 
-/** Of every table in the database, by name: what it holds and for how long. */
+/** What every table in the database holds and for how long, by name. */
 export async function readTableStatistics(client: ClickHouseClient): Promise<TableStatistics[]> {
   const spans = new Map((await unlessOverLimit(run(client, timeSpans, {})))?.map((span) => [span.name, span]));
   return (await run(client, tableSizes, {})).map(({ name, definition, rows, bytes }) => {

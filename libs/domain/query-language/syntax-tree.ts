@@ -24,7 +24,7 @@ export type WordTree =
       readonly type: "text";
       readonly text: string;
       readonly isQuoted: boolean;
-      /** Of a quoted text with stars: what it is as a pattern. */
+      /** A quoted text with stars as a pattern. */
       readonly parts?: readonly (string | Wildcard)[];
     })
   | (Place & { readonly type: "pattern"; readonly parts: readonly (string | Wildcard)[] });

@@ -43,7 +43,7 @@ export type Answer<Schema extends z.ZodType = z.ZodType> = {
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
-  /** Of the body with the schema; JSON unless given. */
+  /** The media type of the body with the schema; JSON unless given. */
   readonly mediaType?: string;
   /** The media types that a request may get instead, each with an example: texts, or bytes without a schema. */
   readonly otherMediaTypes?: Readonly<Record<string, string>>;

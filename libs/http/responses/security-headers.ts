@@ -40,7 +40,7 @@ function setPageHeaders(reply: FastifyReply): void {
 
 /** Made once: they are the same for all responses. */
 function makeHeaders(options: Parameters<typeof helmet>[0], isWanted: (name: string) => boolean): OutgoingHttpHeaders {
-  // Of a connection that does not exist.
+  // The library writes to a response only; this one has no connection.
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   helmet(options)(response.req, response, () => {});
   return Object.fromEntries(Object.entries(response.getHeaders()).filter(([name]) => isWanted(name)));

@@ -192,7 +192,7 @@ function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
 
 const NO_HEADERS = Object.freeze({});
 
-/** Of several headers with one name the last one counts. */
+/** The last of several headers with one name counts. */
 function readHeaders(cursor: Cursor): Record<string, Buffer | undefined> {
   const count = Math.min(readVarint(cursor), MAX_HEADERS);
   if (count === 0) return NO_HEADERS;

@@ -34,7 +34,7 @@ export async function openAddressIndex(
     limit: Math.ceil(limit / owners.length),
     retentionDays,
     now: Date.now,
-    // Of several owners each has parts of its own.
+    // Each of several owners has parts of its own.
     changes: owner === client ? changes : watchTableChanges(owner),
     onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
     onRecovery: () => log.info("refresh of the address index succeeded again"),

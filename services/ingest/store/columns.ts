@@ -18,7 +18,7 @@ import type { ObservationRow } from "../rows/observation-row.ts";
 
 /** How a column is written. */
 type Column = {
-  /** Of ClickHouse. */
+  /** ClickHouse's name of the type. */
   readonly type: string;
   /** A row's value in the format RowBinary. */
   write(to: ValueWriter, row: ObservationRow): void;

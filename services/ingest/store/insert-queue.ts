@@ -235,7 +235,7 @@ async function storeOrReject<Row>(
   }
 }
 
-/** Of fewer rows all may be bad: one sensor may have sent them. */
+/** Fewer rows may all be bad: one sensor may have sent them. */
 const MIN_ROWS_TO_SAMPLE = 200;
 const SAMPLES = 20;
 

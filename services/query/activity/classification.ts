@@ -19,7 +19,7 @@ export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
   /** Has the severities of the addresses of the global dataset. */
   readonly index?: AddressIndex | undefined;
-  /** Of a tag with more addresses, the store classifies them; {@link MAX_LISTED} by default. */
+  /** The store classifies the addresses of a tag with more; {@link MAX_LISTED} by default. */
   readonly maxListed?: number | undefined;
 };
 

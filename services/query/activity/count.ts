@@ -18,10 +18,10 @@ export type Grid = {
   readonly buckets: number;
 };
 
-/** What this process counts; of more, the store does it. */
+/** How much this process counts; the store counts what is more. */
 export type MaxInProcess = {
   readonly rows: number;
-  /** Of the bits of addresses' buckets, 32 in each. */
+  /** Words of 32 bits, one bit for each address and bucket. */
   readonly words: number;
 };
 

@@ -13,7 +13,7 @@ export function startSightings(
   optionsFor: (client: ClickHouseClient) => SightingsCacheOptions,
 ): SightingsCache {
   const caches = clients.map((client) => startSightingsCache(client, optionsFor(client)));
-  // Of one server there is nothing to divide or to add up.
+  // With one server there is nothing to divide or to add up.
   const [only, ...others] = caches;
   if (only !== undefined && others.length === 0) return only;
   const state = () => {

@@ -57,7 +57,7 @@ const mostFrequent = [...LISTS].map(
       GROUP BY entry ORDER BY observations DESC, first, second LIMIT ${MAX_ENTRIES})`,
 );
 
-/** Of each list the most frequent entries, at most {@link MAX_ENTRIES}, ties in order of their bytes. */
+/** The most frequent entries of each list, at most {@link MAX_ENTRIES}, ties in order of their bytes. */
 export const readEntries = defineQuery({
   name: "address-interaction",
   sql: `

@@ -3,7 +3,7 @@ import type { LimitedCaller } from "@noisefloor/http/limits/caller.ts";
 import { createHoldings, type Exhausted, sharesOf } from "@noisefloor/http/limits/shares.ts";
 import type { TextAnalysis } from "./operations.ts";
 
-/** Of all analyses together, of which a caller has a share. */
+/** Max addresses of all analyses together. Each caller has a share. */
 const MAX_ADDRESSES = 300_000;
 /** What an analysis without any address counts as. */
 const LEAST_ADDRESSES = 100;

@@ -9,7 +9,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { decodeFile, TOO_LARGE } from "./decode-file.ts";
 
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
-/** Of the whole form: what surrounds the text counts, too. */
+/** Max bytes of the whole form: what surrounds the text counts, too. */
 const MAX_FORM_BYTES = MAX_TEXT_BYTES + 64 * 1024;
 /** All of them are looked up for one response, as in other operations on many. */
 export const MAX_ADDRESSES = 10_000;

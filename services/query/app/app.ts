@@ -56,9 +56,9 @@ export type QueryDeps = {
   readonly readSingle: Read;
   /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
-  /** Of a tag with more addresses, the store classifies them. */
+  /** The store classifies the addresses of a tag with more. */
   readonly maxListed?: number;
-  /** Of tags with more rows and addresses, the store counts the addresses. */
+  /** The store counts the addresses of tags with more rows and addresses. */
   readonly maxInProcess?: MaxInProcess;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */

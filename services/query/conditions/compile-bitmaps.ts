@@ -15,7 +15,7 @@ export type CompileOptions = {
   readonly isOwnSensorsOnly: boolean;
   /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */
   readonly reach?: number | undefined;
-  /** Of a SELECT that has more than the search. */
+  /** The values of a SELECT that has more than the search. */
   readonly values?: BoundValues;
 };
 

@@ -197,7 +197,7 @@ const NAMED: {
     return meant.length === 0 ? NONE : facetIn("protocol", meant);
   },
   any: (match, names) => (match.type === "exists" ? ALL : everywhere(match, match, names)),
-  // Of the network, which nothing tells: /v3/ip has the member empty.
+  // No source tells the category of a network: /v3/ip has the member empty.
   category: () => NONE,
 };
 

@@ -72,7 +72,7 @@ export function registerAssets(app: FastifyInstance, { assets }: Explorer): stri
 /** Sends the document, which makes itself the page of the URL. */
 export function sendDocument(reply: FastifyReply, { document }: Explorer, publicUrl: string): FastifyReply {
   const url = new URL(publicUrl).href.replace(/\/+$/, "");
-  // Of the public URL only the path: the browser keeps the host by which it reached the service.
+  // Only the path of the public URL: the browser keeps the host by which it reached the service.
   const page = document.replaceAll(BASE, () => basePathOf(publicUrl)).replaceAll(PUBLIC_URL, () => url);
   reply.header("content-security-policy", EXPLORER_SECURITY_POLICY).type("text/html; charset=utf-8");
   if (reply.statusCode === 200 && isNotModified(reply.request, reply, page)) return reply.code(304).send();

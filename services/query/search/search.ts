@@ -23,7 +23,7 @@ export type SearchParameters = {
   readonly caller: AuthorizedCaller;
   /** As sent. */
   readonly query: string;
-  /** Of which the observations count; undefined: all that is stored. */
+  /** The last days, whose observations count; undefined: all that is stored. */
   readonly days: number | undefined;
   readonly scopes: Scope[];
 };

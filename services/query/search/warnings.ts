@@ -15,7 +15,7 @@ async function warnOfNothing(query: Query, names: Names): Promise<readonly strin
   for (const condition of conditionsOf(query)) {
     const resolved = await resolve(condition);
     const isNothing = resolved.type === "constant" && !resolved.value;
-    // Of those, reading the query has told already.
+    // Reading the query has warned of those already.
     if (condition.type === "constant") continue;
     const warning = isNothing ? describeNothing(condition) : describeCode(condition);
     if (warning !== undefined) warnings.add(warning);
@@ -73,7 +73,7 @@ function textOf(condition: Condition): string | undefined {
   }
 }
 
-/** Of a country's code that is none of ISO 3166. */
+/** A warning about a country code that ISO 3166 does not have. */
 function describeCode(condition: Condition): string | undefined {
   const code = condition.type === "equals" || condition.type === "words" ? (textOf(condition) ?? "").toUpperCase() : "";
   const isOfCountry = "field" in condition && (condition.field === "country" || condition.field === "country_code");

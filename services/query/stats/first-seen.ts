@@ -14,7 +14,7 @@ import { EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
 import { registerStatistic } from "./statistic.ts";
 import { readStoredSpan, storedSpanShape, toStoredSpan } from "./stored-hours.ts";
 
-/** Of more days than these, most addresses are new, as scanners change theirs. */
+/** Over more days, most addresses are new, as scanners change theirs. */
 const FIRST_SEEN_DAYS = daysBack(30);
 
 /** `GET /v3/stats/first-seen`: which addresses are new. */

@@ -17,9 +17,8 @@ export type Enricher = {
 };
 
 /**
- * Of the number of addresses that are remembered, in some megabytes: most observations come from a few thousand
- * sources. Each address has one slot and takes it from the one before: where many sources are new, a map took as long
- * as the lookups.
+ * Bits of the number of slots for addresses: most observations come from a few thousand sources. Each address has one
+ * slot and takes it from the one before, as a map would cost as much as the lookups where many sources are new.
  */
 const SLOT_BITS = 16;
 

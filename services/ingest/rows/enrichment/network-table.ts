@@ -11,7 +11,7 @@ const NEWLINE = 0x0a;
 const ZERO = 0x30;
 /** Some milliseconds of reading; the file of the whole Internet has 400,000 lines. */
 const LINES_BEFORE_YIELD = 20_000;
-/** Of the shortest line, `0,0,0,`, with its line feed: no file has more lines than this makes of its size. */
+/** The bytes of `0,0,0,` and its line feed: no file has more lines than its size divided by this. */
 const SHORTEST_LINE = 7;
 
 /**

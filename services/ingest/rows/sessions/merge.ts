@@ -199,7 +199,7 @@ const ENVELOPES = new Set(["tls", "ssl", "dtls", "quic"]);
 
 const rankOf = (name: string) => (GENERIC.has(name) ? 0 : ENVELOPES.has(name) ? 1 : 2);
 
-/** Of two names for what one session speaks the one that says more, whichever came first. */
+/** The more specific of two names of one session's application, whichever came first. */
 export function betterApplication(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || one === other) return other;
   if (other === undefined) return one;

@@ -23,7 +23,7 @@ export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal" | "explain
   readonly stop?: AbortSignal;
 };
 
-/** Of a long log only the end may be young enough: the rest is no fault of any record, and no dead letter. */
+/** Only the end of a long log may be young enough: older records are no fault, and become no dead letters. */
 export const EXPIRED: RejectionReason = "older-than-retention";
 const isFaulty = ({ rejection }: RejectedRecord<ReplayRecord>) => rejection.reason !== EXPIRED;
 

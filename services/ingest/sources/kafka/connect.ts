@@ -29,7 +29,7 @@ export type KafkaSettings = {
 
 export type ConsumedTopic = {
   readonly source: StreamConsumer;
-  /** Of a raw topic; absent for the topic with observations. */
+  /** The format of a raw topic; absent for the topic with observations. */
   readonly format?: string;
 };
 

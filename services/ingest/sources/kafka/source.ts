@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 1_000;
 
 export type KafkaIngestOptions = SourceOptions & {
   readonly source: StreamConsumer;
-  /** Of a topic with a sensor's own records. Left out, they are observations of the wire schema. */
+  /** The format of a topic with a sensor's own records. Left out, they are observations of the wire schema. */
   readonly raw?: RawFormat | undefined;
   /** Called with how many messages a batch had that cannot be decoded. */
   readonly onUnreadable?: (topic: string, messages: number) => void;

@@ -91,7 +91,7 @@ export function withoutMembers(scanner: Scanner, names: ReadonlySet<string>): z.
   return prune(scanner, "");
 }
 
-/** Of `raw_data.http.path`: `raw_data` and `raw_data.http`. */
+/** The parents of `raw_data.http.path` are `raw_data` and `raw_data.http`. */
 function parentsOf(name: string): string[] {
   const end = name.lastIndexOf(".");
   if (end === -1) return [];
