@@ -24,6 +24,9 @@ export type FeedDefinition = {
   readonly updatedAt: number;
 };
 
+/** A feed as it is refreshed and read: a definition, or a ready-made one. */
+export type Feed = FeedDefinition & { readonly isReadyMade: boolean };
+
 export const MAX_FEED_ADDRESSES = 1_000_000;
 export const DEFAULT_FEED_ADDRESSES = 100_000;
 export const DEFAULT_TTL_HOURS = 24;

@@ -105,7 +105,7 @@ export async function openQuery(
   metrics.gauge(
     "noisefloor_feed_attackers_held_back",
     "The most addresses that the guard holds back of a feed although they attacked",
-    feeds.mostAttackersHeldBack,
+    feeds.mostAttackers,
   );
   addFeedMetrics(metrics, feeds);
   registerQuery(app, {

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
+import { LRUCache } from "lru-cache";
 
 /** A body that a form wrote, for all who ask for it. */
 export type RenderedBody = {
@@ -19,7 +21,6 @@ export type RenderedBodies = {
 };
 
 type Chunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
-type Entry = { readonly body: Promise<RenderedBody>; readonly until: number; bytes: number };
 
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Of the memory, for one body. */
@@ -30,45 +31,23 @@ const PIECES_BEFORE_YIELD = 4;
 
 /** Keeps written bodies within a memory limit, those that were asked for last; a large one only while it is written. */
 export function keepRenderedBodies(maxBytes = MAX_BYTES): RenderedBodies {
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
-  const remove = (key: string, entry: Entry) => {
-    if (entries.get(key) !== entry) return;
-    entries.delete(key);
-    bytes -= entry.bytes;
-  };
-  const evict = () => {
-    for (const [key, entry] of entries) {
-      if (bytes <= maxBytes) return;
-      remove(key, entry);
-    }
-  };
+  const kept = new LRUCache<string, RenderedBody>({
+    maxSize: maxBytes,
+    // A large one would evict all others.
+    maxEntrySize: maxBytes * MAX_SHARE,
+    sizeCalculation: ({ bytes }) => Math.max(1, bytes),
+    ttlResolution: 0,
+  });
+  const share = createSingleFlight<string, RenderedBody>();
   return {
-    async get(key, write, maxAgeMs = Number.POSITIVE_INFINITY) {
-      const known = entries.get(key);
-      if (known !== undefined && performance.now() < known.until) {
-        // To the end: the first are evicted first.
-        entries.delete(key);
-        entries.set(key, known);
-        return known.body;
-      }
-      if (known !== undefined) remove(key, known);
-      const entry: Entry = { body: write(), until: performance.now() + maxAgeMs, bytes: 0 };
-      entries.set(key, entry);
-      try {
-        const body = await entry.body;
-        // A large one would evict all others.
-        if (body.bytes > maxBytes * MAX_SHARE) remove(key, entry);
-        else if (entries.get(key) === entry) {
-          entry.bytes = body.bytes;
-          bytes += entry.bytes;
-          evict();
-        }
+    async get(key, write, ttl = 0) {
+      const start = performance.now();
+      const writeAndKeep = async () => {
+        const body = await write();
+        kept.set(key, body, { ttl, start });
         return body;
-      } catch (error) {
-        remove(key, entry);
-        throw error;
-      }
+      };
+      return kept.get(key) ?? share(key, writeAndKeep);
     },
   };
 }

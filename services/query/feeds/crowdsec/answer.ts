@@ -1,4 +1,4 @@
-import type { Feed } from "../lists/search-feed.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { DecisionChanges } from "./changes.ts";
 import { type Decision, ORIGINS, originAt, toDecision } from "./decisions.ts";
 

@@ -1,5 +1,5 @@
 import type { AddressChanges } from "@noisefloor/domain/feeds/address-changes.ts";
-import type { Feed } from "../lists/search-feed.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { dueAddresses, turnAt } from "./decisions.ts";
 import type { Told } from "./positions.ts";
 

@@ -1,6 +1,6 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import type { Feed } from "../lists/search-feed.ts";
 
 /**
  * That with which decisions begin, and those that prolong them in turn for bouncers which ignore a decision of an origin

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readStreamPosition, type StreamPosition, writeStreamPosition } from "@noisefloor/clickhouse/feeds/streams.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 
 /** What a bouncer was told last, and the revisions that it may know from answers that were not sent whole since. */
 export type Told = { readonly last: StreamPosition | undefined; readonly unsure: readonly string[] };
@@ -23,26 +24,18 @@ export function openStreamPositions(client: ClickHouseClient, onError: (error: u
   const unsure = new Map<string, readonly string[]>();
   /** Positions that are being stored, or could not be. */
   const unstored = new Map<string, StreamPosition>();
-  const writing = new Map<string, Promise<void>>();
-
-  const write = async (tokenId: string, position: StreamPosition) => {
-    try {
-      await writeStreamPosition(client, tokenId, position);
-      if (unstored.get(tokenId) === position) unstored.delete(tokenId);
-    } catch (error) {
-      onError(error);
-    }
-  };
-  const store = async (tokenId: string) => {
-    await writing.get(tokenId);
-    const position = unstored.get(tokenId);
-    if (position === undefined) return;
-    const written = write(tokenId, position).finally(() => {
-      if (writing.get(tokenId) === written) writing.delete(tokenId);
+  const share = createSingleFlight<string, void>();
+  const store = (tokenId: string) =>
+    share(tokenId, async () => {
+      for (let position = unstored.get(tokenId); position !== undefined; position = unstored.get(tokenId)) {
+        try {
+          await writeStreamPosition(client, tokenId, position);
+        } catch (error) {
+          return onError(error);
+        }
+        if (unstored.get(tokenId) === position) unstored.delete(tokenId);
+      }
     });
-    writing.set(tokenId, written);
-    await written;
-  };
 
   return {
     async read(tokenId) {

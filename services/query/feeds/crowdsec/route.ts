@@ -1,13 +1,12 @@
 import type { Credential } from "@noisefloor/clickhouse/access/credentials.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ADDRESSES_ROUTE } from "../../request-body.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { preparedState } from "../requests/prepared-state.ts";
 import { readToken, type TokenUse } from "../requests/readers.ts";
-import { feedOfToken } from "../requests/token-feed.ts";
 import { decisionsOf, toAnswer } from "./answer.ts";
 import { changesFor, type DecisionChanges, startedAll } from "./changes.ts";
 import { turnAt } from "./decisions.ts";
@@ -27,7 +26,7 @@ export function registerCrowdSec(app: FastifyInstance, deps: FeedRouteDeps): voi
 
   const feedOfBouncer = (request: FastifyRequest, use?: TokenUse): BouncerFeed => {
     const token = readToken(request, ["apiKey"], deps, use);
-    const feed = token && feedOfToken({ ...token, feedId: token.subject }, feeds, deps.catalogue);
+    const feed = token && feeds.ofToken(token.workspaceId, token.subject);
     if (token === undefined || feed === undefined) throw new HttpError(403, "access forbidden");
     return { token, feed };
   };

@@ -2,9 +2,10 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { readRemovedAddresses } from "@noisefloor/clickhouse/feeds/removed-addresses.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { FeedState } from "./feed-state.ts";
-import type { Feed, FoundAddresses } from "./search-feed.ts";
+import type { FoundAddresses } from "./search-feed.ts";
 
 /** The mark of a list that lost half of its addresses or more at one refresh. */
 type Fall = Pick<RefreshHead, "fellFrom" | "fellAt">;

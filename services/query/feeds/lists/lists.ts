@@ -15,6 +15,7 @@ import {
   NO_CHANGES,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { LRUCache } from "lru-cache";
 import { type FeedState, nextRevisionTime, revise } from "./feed-state.ts";
 import { isKept, pathBetween, pathTo, readChangesSince, readListAt } from "./history.ts";
 import { addressesToRenew } from "./siblings.ts";
@@ -50,7 +51,7 @@ export type FeedListsOptions = {
   readonly maxBytes?: number;
 };
 
-const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_RECENT_ADDRESSES = 50_000;
 /** Feeds that are in use were refreshed within a minute; an hour leaves time for clocks that differ. */
 const POLLED_MS = HOUR_MS;
@@ -65,23 +66,12 @@ function isNewer(one: RefreshHead, other: RefreshHead): boolean {
 }
 
 export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOptions): FeedLists {
-  /** Those used last at the end. */
-  const states = new Map<string, FeedState>();
-  let bytes = 0;
-  const bytesOf = (feedId: string) => 2 * (states.get(feedId)?.addresses.byteLength ?? 0);
-  const drop = (feedId: string) => {
-    bytes -= bytesOf(feedId);
-    states.delete(feedId);
-  };
+  const states = new LRUCache<string, FeedState>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ addresses, versions }) => addresses.byteLength + versions.byteLength + 1,
+  });
   const keep = (state: FeedState) => {
-    const { feedId } = state.head;
-    drop(feedId);
-    states.set(feedId, { ...state, recent: latest(state.recent) });
-    bytes += bytesOf(feedId);
-    for (const id of states.keys()) {
-      if (bytes <= maxBytes || id === feedId) break;
-      drop(id);
-    }
+    states.set(state.head.feedId, { ...state, recent: latest(state.recent) });
     return state;
   };
 
@@ -102,16 +92,16 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
     return { ...list, head, recent: [], baseAt: base?.refreshedAt ?? 0 };
   };
   const sync = async (feedId: string) => {
-    const known = states.get(feedId);
+    const known = states.peek(feedId);
     // Newer refreshes may be as of an earlier time, by another clock.
     const since = known === undefined ? 0 : known.head.refreshedAt - SIBLINGS_MS;
     const [head] = await readRefreshHeads(client, since, [feedId]);
     const state = head && (await read(head, known));
     // Another call may have found a newer one meanwhile.
-    const other = states.get(feedId);
+    const other = states.peek(feedId);
     if (other !== undefined && other !== known && state !== undefined && !isNewer(state.head, other.head)) return other;
     if (state !== undefined) return keep(state);
-    drop(feedId);
+    states.delete(feedId);
     return undefined;
   };
 
@@ -121,7 +111,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
    */
   const renewSiblings = async (written: FeedState): Promise<FeedState> => {
     const { feedId } = written.head;
-    const since = (states.get(feedId) ?? written).head.refreshedAt - SIBLINGS_MS;
+    const since = (states.peek(feedId) ?? written).head.refreshedAt - SIBLINGS_MS;
     const siblingsOf = async ({ head }: FeedState) => {
       const steps = await readSteps(client, feedId, since);
       const isOnPath = new Set(pathTo(steps, head.revision).map(({ revision }) => revision));
@@ -149,19 +139,16 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   return {
     sync,
     write,
-    async current(feedId) {
-      const known = states.get(feedId);
-      return known === undefined ? sync(feedId) : keep(known);
-    },
+    current: async (feedId) => states.get(feedId) ?? sync(feedId),
     async poll() {
       if (states.size === 0) return;
       const errors: unknown[] = [];
       for (const head of await readRefreshHeads(client, now() - POLLED_MS)) {
-        const known = states.get(head.feedId);
+        const known = states.peek(head.feedId);
         if (known === undefined || !isNewer(head, known.head)) continue;
         try {
           const state = await read(head, known);
-          if (state !== undefined && states.get(head.feedId) === known) keep(state);
+          if (state !== undefined && states.peek(head.feedId) === known) keep(state);
         } catch (error) {
           errors.push(error);
         }

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import type { SearchDeps } from "../../search/search.ts";
@@ -9,7 +10,7 @@ import { keepFallen } from "./fall.ts";
 import type { FeedState } from "./feed-state.ts";
 import { nextRevisionTime, revise } from "./feed-state.ts";
 import type { FeedLists } from "./lists.ts";
-import { type Feed, type GuardedAddress, leaveOutGuarded, searchFeed } from "./search-feed.ts";
+import { leaveOutGuarded, searchFeed } from "./search-feed.ts";
 import { readSeenAgain } from "./seen-again.ts";
 
 /** A whole list is stored at least once a day, with time to spare. */
@@ -25,6 +26,13 @@ export type FeedBasis = {
   readonly basis: number;
 };
 
+/** What a refresh has found or another process did a moment ago. */
+export type Refreshed = {
+  readonly state: FeedState;
+  /** How many addresses the guard held back although they attacked; undefined without a search. */
+  readonly attackers?: number;
+};
+
 /**
  * Runs a feed's search and stores what it found, unless another process did so a moment ago or knows of a later change
  * of the feed. Nothing of it is seen before all is stored.
@@ -37,27 +45,25 @@ export async function refreshFeed(
   {
     lists,
     maxAgeMs,
-    onGuarded,
     ...deps
   }: SearchDeps & {
     readonly client: ClickHouseClient;
     readonly lists: FeedLists;
     readonly maxAgeMs: number;
-    readonly onGuarded: (guarded: readonly GuardedAddress[]) => void;
   },
   signal: AbortSignal,
-): Promise<FeedState> {
+): Promise<Refreshed> {
   const known = await lists.sync(feed.id);
   const now = deps.now();
-  if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return known;
+  if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return { state: known };
   const start = performance.now();
   const found = await searchFeed(feed, { caller, guard }, deps, signal);
-  onGuarded(found.guarded);
+  const attackers = found.guarded.filter(({ hasAttacked }) => hasAttacked).length;
   const tookMs = Math.round(performance.now() - start);
   const stored = await lists.sync(feed.id);
   // Another process may have stored a list during the search, of this definition or of a later one.
   if (stored !== undefined && stored.head.refreshedAt !== known?.head.refreshedAt && stored.head.basis >= basis) {
-    return stored;
+    return { state: stored, attackers };
   }
   const isOfDefinition = stored !== undefined && stored.head.basis >= feed.updatedAt;
   const listed = await keepFallen(feed, isOfDefinition ? stored : undefined, found, now, {
@@ -86,7 +92,7 @@ export async function refreshFeed(
     stored === undefined ||
     state.head.refreshedAt - stored.baseAt >= BASE_AFTER_MS ||
     changed > addresses.length * MAX_CHANGED_SHARE;
-  return lists.write(state, isBase);
+  return { state: await lists.write(state, isBase), attackers };
 }
 
 /** An older list is refreshed before it is answered. */

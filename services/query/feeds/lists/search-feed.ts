@@ -1,5 +1,5 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
-import type { FeedDefinition } from "@noisefloor/domain/feeds/feed-definition.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
 import { unadmitted } from "../../search/admit-query.ts";
@@ -7,9 +7,6 @@ import { compile, prepareSearch, type SearchDeps } from "../../search/search.ts"
 import { readAttackers } from "../guard/attackers.ts";
 import type { FindGuard, GuardReason } from "../guard/guard.ts";
 import { feedAddresses, newestAddresses } from "./queries.ts";
-
-/** A feed as it is refreshed: a definition, or a ready-made one. */
-export type Feed = FeedDefinition & { readonly isReadyMade: boolean };
 
 export type GuardedAddress = {
   readonly address: number;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { attributeUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { FeedObject } from "../feed-content.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import { IDENTITY } from "../objects/indicator.ts";
 
 /** What a feed's event is made of. Its objects include those that left the feed, as revoked. */

@@ -1,7 +1,7 @@
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyReply } from "fastify";
 import type { FeedState } from "../lists/feed-state.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import type { FeedRouteDeps } from "./deps.ts";
 
 export const NOT_PREPARED = "The feed is not prepared yet: send the request again in a few seconds";

@@ -1,10 +1,10 @@
 import type { Credential } from "@noisefloor/clickhouse/access/credentials.ts";
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { type CredentialPlace, credentialOf } from "@noisefloor/http/requests/key.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
 import type { Authenticate } from "../../auth.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import type { Feeds } from "../service/feeds.ts";
 
 /** The reader of a feed: a workspace by its key, or the holder of a token for one feed. */

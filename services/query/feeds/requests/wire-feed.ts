@@ -1,11 +1,11 @@
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import { count, none, timestamp, uuid } from "../../wire.ts";
 import { formatCursor } from "../cursor.ts";
-import type { Feed } from "../lists/search-feed.ts";
 
 export const FEEDS = { group: "Feeds" } as const;
 

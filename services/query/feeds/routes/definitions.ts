@@ -3,6 +3,7 @@ import { writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { readRefreshHeads } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import {
   DEFAULT_FEED_ADDRESSES,
   DEFAULT_TTL_HOURS,
@@ -25,7 +26,6 @@ import { wrongQuery } from "../../search/operations.ts";
 import { prepareSearch } from "../../search/search.ts";
 import { warningsOf } from "../../search/warnings.ts";
 import { storedText, texts } from "../../wire.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { DELETED, managerOf, readableFeed, readerOf } from "../requests/readers.ts";
 import {
@@ -165,8 +165,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
 
   app.implement(listFeeds, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
-    const readyMade = READY_MADE_NAMES.flatMap((name) => feeds.find(workspaceId, name) ?? []);
-    const all = [...feeds.ofWorkspace(workspaceId), ...readyMade];
+    const all = feeds.ofWorkspace(workspaceId);
     const heads = await headsOf(all);
     return { feeds: all.map((feed) => toWireFeed(feed, heads.get(feed.id))) };
   });
@@ -194,7 +193,8 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       // Another process may have changed it a moment ago: so before every decision about a change.
       await cache.refresh();
       const known = feeds.find(workspaceId, name);
-      if (known === undefined && feeds.ofWorkspace(workspaceId).length >= MAX_FEEDS) throw new HttpError(409, TOO_MANY);
+      if (known === undefined && feeds.ofWorkspace(workspaceId).filter((feed) => !feed.isReadyMade).length >= MAX_FEEDS)
+        throw new HttpError(409, TOO_MANY);
       const definition = {
         id: feedIdOf(workspaceId, name),
         workspaceId,

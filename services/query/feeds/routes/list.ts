@@ -1,3 +1,4 @@
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -10,7 +11,6 @@ import type { Form } from "../form.ts";
 import { FORMS } from "../forms/forms.ts";
 import type { FeedState } from "../lists/feed-state.ts";
 import { readItems } from "../lists/items.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import { indexChanges, readObjects } from "../objects/feed-objects.ts";
 import { indexObjects, NO_OBJECTS, type ObjectIndex } from "../objects/object-index.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";

@@ -1,7 +1,7 @@
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { DEFAULT_TTL_HOURS, feedIdOf, MAX_FEED_ADDRESSES } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { READY_MADE_NAMES, TAG_FEED_PREFIX } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import type { Feed } from "../lists/search-feed.ts";
 
 const MALICIOUS = "(classification:malicious OR classification:suspicious)";
 

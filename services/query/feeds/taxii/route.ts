@@ -1,18 +1,16 @@
 import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
-import { READY_MADE_NAMES } from "@noisefloor/domain/feeds/ready-made-names.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { FeedObject } from "../feed-content.ts";
-import type { Feed } from "../lists/search-feed.ts";
 import { readObjects, readRevoked } from "../objects/feed-objects.ts";
 import { IDENTITY, toIndicator } from "../objects/indicator.ts";
 import { indexObjects, NO_OBJECTS, nextObjects, selectObjects } from "../objects/object-index.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
 import { preparedState } from "../requests/prepared-state.ts";
 import { readerOf } from "../requests/readers.ts";
-import { feedOfToken } from "../requests/token-feed.ts";
 import {
   API_ROOT,
   discoverTaxii,
@@ -51,7 +49,7 @@ type PageContext = { readonly reply: FastifyReply; readonly signal: AbortSignal 
 
 /** TAXII 2.1: each feed is a collection of indicators. */
 export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
-  const { feeds, client, publicUrl, catalogue } = deps;
+  const { feeds, client, publicUrl } = deps;
   const root = `${publicUrl}${API_ROOT}`;
 
   /** The feeds that the caller may read. @throws HttpError 401 or 406. */
@@ -59,11 +57,10 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     const { workspaceId, feedId } = readerOf(request, deps);
     if (!isAcceptable(request.headers.accept)) throw new HttpError(406, `The answer is ${TAXII_TYPE}`);
     if (feedId !== undefined) {
-      const feed = feedOfToken({ workspaceId, feedId }, feeds, catalogue);
+      const feed = feeds.ofToken(workspaceId, feedId);
       return feed?.isEnabled ? [feed] : [];
     }
-    const readyMade = READY_MADE_NAMES.flatMap((name) => feeds.find(workspaceId, name) ?? []);
-    return [...feeds.ofWorkspace(workspaceId).filter(({ isEnabled }) => isEnabled), ...readyMade];
+    return feeds.ofWorkspace(workspaceId).filter(({ isEnabled }) => isEnabled);
   };
   const readableFeed = (request: FastifyRequest, id: string): Feed => {
     const feed = readableFeeds(request).find((each) => each.id === id);
