@@ -16,8 +16,7 @@ beforeAll(async () => {
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { trustLevel: "2" })]);
   key = await world.addCaller("unlimited", ["community_dataset"]);
   const said = { observed_at: new Date(SEEN).toISOString(), sensor_id: "s", destination_port: 445, transport: "tcp" };
-  const prints = { tls: { ja3: "j3", ja4: "j4" }, ssh: { hassh: "hs" } };
-  await world.store([{ ...said, ...prints, source_ip: "45.0.0.1", tags: ["worm"] }]);
+  await world.store([{ ...said, source_ip: "45.0.0.1", tags: ["worm"] }]);
 });
 afterAll(() => world.close());
 
@@ -77,50 +76,9 @@ test("an address of an unknown place has no coordinates, which a map would show 
   expect(Object.keys(metadata)).not.toEqual(expect.arrayContaining(["latitude"]));
 });
 
-test("dates are YYYY-MM-DD and last_seen_timestamp alone is YYYY-MM-DD HH:MM:SS", async () => {
-  const { scanner } = await read("45.0.0.1");
-  const seen = new Date(SEEN).toISOString();
-  expect(scanner.first_seen).toBe(seen.slice(0, 10));
-  expect(scanner.last_seen).toBe(seen.slice(0, 10));
-  expect(scanner.last_seen_timestamp).toBe(`${seen.slice(0, 10)} ${seen.slice(11, 19)}`);
-});
-
 test("a tag carries its day twice, as created and as created_at", async () => {
   const [tag] = (await read("45.0.0.1")).scanner.tags;
   expect(tag).toMatchObject({ created: worm.created_at, created_at: worm.created_at });
-});
-
-test("trust_level is a string, also where it is unknown", async () => {
-  for (const [ip, level] of [
-    ["8.8.8.8", "2"],
-    ["45.0.0.1", ""],
-  ] as const) {
-    expect(await get(ip)).toMatchObject({ business_service_intelligence: { trust_level: level } });
-    expect(await get(`${ip}?quick=true`)).toMatchObject({ business_service_intelligence: { trust_level: level } });
-  }
-});
-
-test("raw data has every list that clients read, scans with port and protocol, fingerprints with port", async () => {
-  const { raw_data: raw } = (await read("45.0.0.1")).scanner;
-  expect(raw).toStrictEqual({
-    scan: [{ port: 445, protocol: "tcp" }],
-    ja3: [{ fingerprint: "j3", port: 445 }],
-    hassh: [{ fingerprint: "hs", port: 445 }],
-    http: {
-      md5: [],
-      cookie_keys: [],
-      request_authorization: [],
-      request_cookies: [],
-      request_header: [],
-      method: [],
-      path: [],
-      request_origin: [],
-      useragent: [],
-    },
-    source: { bytes: 0 },
-    tls: { cipher: [], ja4: ["j4"] },
-    ssh: { key: [] },
-  });
 });
 
 test("quick takes Python's True and False beside true, false, 1 and 0, and nothing else", async () => {
@@ -178,14 +136,6 @@ test("each string comes back once and byte for byte, addresses or not", async ()
   const { data, request_metadata: metadata } = await post("", [...odd, "45.0.0.1", ...odd, "45.0.0.1"]);
   expect(data.map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
   expect(metadata.ips_not_found).toEqual(odd);
-});
-
-test("rows of the bulk answer are those of the single one, without request_metadata", async () => {
-  for (const quick of ["false", "true"]) {
-    const { data } = await post(`?quick=${quick}`, ["45.0.0.1"]);
-    expect({ ...data[0], request_metadata: { restricted_fields: [] } }).toEqual(await get(`45.0.0.1?quick=${quick}`));
-    expect(data[0]).not.toHaveProperty("request_metadata");
-  }
 });
 
 test("10,000 addresses are all accounted for; invalid bodies are 400", async () => {
@@ -249,13 +199,6 @@ test("scopes: any value without the entitlement is 403, with it an unrecognized 
     internet_scanner_intelligence: { found: false },
   });
   expect((await post("?workspace_labels=nonsense", ["45.0.0.1"])).request_metadata.ips_not_found).toEqual(["45.0.0.1"]);
-});
-
-test("the name that existing clients send for the global dataset means it", async () => {
-  const plain = await get("45.0.0.1");
-  for (const labels of ["greynoise", "global", "global,greynoise", "%20greynoise%20", ""]) {
-    expect(await get(`45.0.0.1?workspace_labels=${labels}`)).toEqual(plain);
-  }
 });
 
 test("an address as IPv6 maps it is that address in every call, and lists have it as it was sent", async () => {

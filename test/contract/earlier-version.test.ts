@@ -168,9 +168,3 @@ test("context: the earlier version's own shape, every member there; a miss with 
   });
   expect([many.status, await many.json()]).toStrictEqual([200, { message: "ok", data: [SEEN] }]);
 });
-
-test("the tag list stands under metadata and is that of today's version", async () => {
-  const today = z.object({ tags: z.array(z.unknown()) }).parse((await get("/v3/tags")).body);
-  expect(today.tags).toHaveLength(1);
-  expect((await get("/v2/meta/metadata")).body).toEqual({ metadata: today.tags });
-});

@@ -68,13 +68,6 @@ test("buckets without activity are there too, contiguous and ascending: 30 days 
   expect(starts).toEqual([...starts].sort());
 });
 
-test("where the width does not divide the window the last bucket ends with it", async () => {
-  const { activity, metadata } = await ask("?days=1&granularity=7h");
-  expect(activity.malicious).toHaveLength(4);
-  expect(activity.malicious.at(-1)?.end).toBe(metadata.end_date);
-  expect(metadata.granularity).toBe("7h");
-});
-
 test("without parameters: one day, one bucket of 24h, that ends with the current hour, no addresses", async () => {
   const { activity, metadata } = await ask("");
   const end = Math.ceil(NOW / HOUR) * HOUR;

@@ -70,20 +70,6 @@ test("trending lists tags by the addresses that they gained, as clients read the
   expect(await ask("?sort=trending&limit=1")).toEqual(trending.slice(0, 1));
 });
 
-test("anomalies lists changes in both directions, by how unlikely they are by chance", async () => {
-  expect(await ask("?sort=anomalies")).toEqual([
-    ["silent", -3],
-    ["grown", 2.12],
-  ]);
-});
-
-test("active lists tags by their addresses", async () => {
-  expect(await ask("?sort=active")).toEqual([
-    ["steady", 7],
-    ["grown", 5],
-  ]);
-});
-
 test("a change against days before the first observation is not known, and none is made up", async () => {
   const key = await world.addCaller("unlimited");
   const asked = async (query: string) => {

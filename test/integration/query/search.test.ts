@@ -52,15 +52,6 @@ test("a wrong query is a 400 with every error at its place", async () => {
   expect((await ask("/count", {})).status).toBe(400);
 });
 
-test("conditions are about all that is stored of an address, with days about the observations of that time", async () => {
-  const count = async (query: string, more = {}) => (await ask("/count", { query, ...more })).body;
-  expect(await count("tags:mirai port:22")).toMatchObject({ count: 1 });
-  expect(await count("tags:mirai port:22", { days: "30" })).toMatchObject({ count: 0 });
-  expect(await count("port:23 protocol:udp")).toMatchObject({ count: 1 });
-  expect(await count("NOT tags:mirai")).toMatchObject({ count: 0 });
-  expect(await count("tags:mirai", { days: "7" })).toMatchObject({ count: 2 });
-});
-
 test("500 different conditions of any fields are one search", async () => {
   const kinds = [
     (number: number) => `port:${1_000 + number}`,
@@ -136,19 +127,6 @@ test("a scroll token continues its own search alone, for a day", async () => {
   now -= DAY + 1;
 });
 
-test("a plan finds only addresses that were seen within its reach, and says so with a 206 where any are missing", async () => {
-  const headers = { key: await world.addCaller("community") };
-  const query = "port:23";
-  const adjusted = { query, adjusted_query: "(port:23) last_seen:10d" };
-  expect(await ask("/count", { query }, headers)).toEqual({ status: 206, body: { ...adjusted, count: 2 } });
-  expect(await ask("/count", { query, days: "90" }, headers)).toEqual({ status: 206, body: { ...adjusted, count: 2 } });
-  expect(await ask("/ips", { query: "country:DE" }, headers)).toMatchObject({
-    status: 200,
-    body: { ips: ["45.0.0.1"], request_metadata: { adjusted_query: "", count: 1 } },
-  });
-  expect((await ask("/count", { query, workspace_labels: "global" }, headers)).status).toBe(403);
-});
-
 test("each listed address is a lookup; counting costs none", async () => {
   const headers = { key: await world.addCaller("community") };
   const remaining = async (path: string) => {
@@ -158,31 +136,6 @@ test("each listed address is a lookup; counting costs none", async () => {
   expect(await remaining("/count")).toBeUndefined();
   expect(await remaining("")).toBe("998");
   expect(await remaining("/ips")).toBe("996");
-});
-
-test("statistics count the addresses of a query as the counts of narrower queries do", async () => {
-  const { status, body } = await ask("/stats", { query: "tags:mirai" });
-  expect(status).toBe(200);
-  expect(body).toMatchObject({
-    query: "tags:mirai",
-    adjusted_query: "",
-    count: 3,
-    stats: {
-      classifications: [{ classification: "malicious", count: 3 }],
-      spoofable: [{ spoofable: false, count: 3 }],
-      countries: [{ country: "Germany", count: 1 }],
-      tags: [
-        { tag: "mirai", count: 3 },
-        { tag: "formula", count: 1 },
-      ],
-      actors: [],
-      asns: [{ asn: "AS64500", count: 1 }],
-    },
-  });
-  expect((await ask("/stats", { query: "tags:mirai", days: "1" })).body).toMatchObject({
-    count: 1,
-    stats: { tags: [{ tag: "formula" }, { tag: "mirai", count: 1 }] },
-  });
 });
 
 test("nested members can be left out, and the longer ones of tags by one name", async () => {
