@@ -250,6 +250,7 @@ function toPing(address: string, plan: string, now: number): z.input<typeof ping
 
 function toRiot(ip: string, record: RiotRecord | undefined): z.input<typeof riotSchema> {
   if (record === undefined) return { ip, riot: false };
-  const { refreshedAt, trustLevel, ...service } = record;
+  const { category, name, description, explanation, refreshedAt, reference, trustLevel } = record;
+  const service = { category, name, description, explanation, reference };
   return { ip, riot: true, ...service, last_updated: formatTimestamp(refreshedAt), trust_level: trustLevel };
 }
