@@ -216,9 +216,8 @@ export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void
         .code(405)
         .header("allow", allowed.join(", "))
         .send({ message: `Method not allowed: use ${allowed.join(" or ")}` });
-    for (const method of METHODS) {
-      // In onRequest, before the body is read: its errors do not matter.
-      if (!allowed.includes(method)) app.route({ method, url, onRequest: reject, handler: reject });
-    }
+    const others = METHODS.filter((method) => !allowed.includes(method));
+    // In onRequest, before the body is read: its errors do not matter.
+    if (others.length > 0) app.route({ method: others, url, onRequest: reject, handler: reject });
   }
 }

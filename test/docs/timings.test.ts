@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { costlier } from "../support/timings/costlier.ts";
 
-const cost = (seconds: number, starts = 0, worlds = 0, inserts = 0) => ({ seconds, starts, worlds, inserts });
+const cost = (seconds: number, starts = 0, worlds = 0, inserts = 0) => ({ seconds, cpu: 0, starts, worlds, inserts });
 
 test("a file that takes twice its share of a run is named, also on a slower machine, and one that starts twice as much fails", () => {
   const before = { a: cost(10, 2, 3, 100), b: cost(30), c: cost(50), d: cost(1, 1) };

@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { testInFull } from "../support/test-in-full.ts";
 import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
@@ -186,8 +185,11 @@ test("a command ends silently when the reader of its output stops reading", asyn
 test("a search asks the service beside it, warns of a tag that does not exist, and ends silently when its reader does", async () => {
   // Within the day that a caller without a key reaches: what began the demo leaves it while the tests run.
   const query = "port:22 last_seen:12h";
-  const known = await noisefloor(["search", "--count", query]).finished;
-  expect(known).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[1-9]\d*\n$/), stderr: "" });
+  expect(await here(["search", "--count", query])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^[1-9]\d*\n$/),
+    stderr: "",
+  });
   const unknown = await noisefloor(["search", "tags:no-such-tag"]).finished;
   expect(unknown).toMatchObject({ code: 0, stdout: "No address matches.\n" });
   expect(unknown.stderr).toContain("no tag has the name");
@@ -262,51 +264,20 @@ test("a rejected record is found, shown byte for byte, and stored by a retry bes
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: select dead letters by ids/) });
 });
 
-testInFull("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
-  const { dataDir, noisefloor, startService } = await openEmpty();
-  const here = (args: readonly string[]) => runInProcess(args, { DATA_DIR: dataDir });
-  const first = await startService();
-  const [, keyFile = ""] = /The first key is in (\S+), and nowhere else/.exec(first.output()) ?? [];
-  const key = (await readFile(keyFile, "utf8")).trim();
-  const seen = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.5", tags: ["ssh-scanner"] };
-  await fetch(`${first.url}/v1/observations`, { method: "POST", body: JSON.stringify(seen) });
-  const ask = async (url: string) => (await fetch(`${url}/v3/ip/45.0.0.5`, { headers: { key } })).json();
-  const before = await ask(first.url);
-  const folder = join(dataDir, "..", `${basename(dataDir)}-backups`);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await mkdir(folder);
-  const place = join(folder, "first");
-  expect(await noisefloor(["backup", place]).finished).toMatchObject({ code: 0, stderr: "" });
-  expect(await readdir(folder), "nothing else is left there").toEqual(["first"]);
-  expect((await stat(place)).mode & 0o077).toBe(0);
-  expect(await here(["backup", place])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("backups are never overwritten"),
-  });
-  expect(await here(["backup", join(folder, "none", "first")])).toMatchObject({
-    code: 1,
-    stderr: `noisefloor: there is no folder ${join(folder, "none")} for the backup: create it first\n`,
-  });
-  expect(await here(["restore", place, "--replace"])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(
-      `${dataDir} is in use by pid ${first.child.pid} (a service). Stop it first, then restore`,
-    ),
-  });
-  first.child.kill("SIGINT");
-  await first.finished;
-  await rm(join(dataDir, "clickhouse"), { recursive: true });
-  const restored = await noisefloor(["restore", place]).finished;
-  expect(restored).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^Restored 1 observations from .*, kept for 100 days/),
-  });
-  expect(await here(["restore", place])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("Use --replace to overwrite it"),
-  });
-  const second = await startService();
-  expect(await ask(second.url)).toEqual(before);
+test("a backup needs a folder, overwrites nothing and is no .tar; no restore runs beside a service", async () => {
+  const [absent, taken] = [join(dataDir, "none", "first"), join(dataDir, "taken")];
+  await mkdir(taken);
+  const errorOf = async (...args: string[]) => {
+    const { code, stderr } = await here(args);
+    expect(code).toBe(1);
+    return stderr;
+  };
+  expect(await errorOf("backup", absent)).toContain(`no folder ${join(dataDir, "none")} for the backup: create it`);
+  expect(await errorOf("backup", taken)).toContain("backups are never overwritten");
+  expect(await errorOf("backup", `${taken}.tar`)).toContain("a .tar cannot be checked for gaps: name a folder, or a");
+  expect(await errorOf("restore", taken, "--replace")).toContain(
+    `${dataDir} is in use by pid ${service.child.pid} (a service). Stop it first, then restore`,
+  );
 });
 
 test("a sensor's key is made, shown once, used and revoked from the command line", async () => {

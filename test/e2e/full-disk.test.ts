@@ -1,12 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { testInFull } from "../support/test-in-full.ts";
-import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
-import { runInProcess } from "../support/worlds/in-process.ts";
 
 let commandLine: CommandLine;
 
@@ -28,30 +25,6 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
   const [code] = await once(child, "close");
   return { code, stdout, stderr };
 }
-
-testInFull("a backup whose writes fail reports the error and leaves nothing behind", async () => {
-  const here = (...args: readonly string[]) => runInProcess(args, { DATA_DIR: commandLine.dataDir });
-  expect(await here("migrate")).toMatchObject({ code: 0 });
-  expect(await here("simulate", "--days", "2")).toMatchObject({ code: 0 });
-  const folder = join(commandLine.dataDir, "backups");
-  await mkdir(folder);
-  for (const name of ["folder", "archive.tar.zst", ...atVolume([], ["archive.tar.gz"])]) {
-    // No file may grow beyond 64 KiB: later writes fail.
-    const rejected = await inShell('ulimit -f 128; exec "$@"', ["backup", join(folder, name)]);
-    expect(rejected, name).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringMatching(/^noisefloor: the backup cannot be read back: .*\. Is the disk full\?\n$/),
-    });
-    expect(await readdir(folder), name).toEqual([]);
-  }
-  expect(await here("backup", join(folder, "archive.tar"))).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("a .tar cannot be checked for gaps: name a folder, or a file that ends in"),
-  });
-  expect(await here("backup", join(folder, "whole"))).toMatchObject({ code: 0 });
-  expect(await readdir(folder)).toEqual(["whole"]);
-});
 
 test("a data directory that cannot be used is reported in a sentence", async () => {
   const file = join(commandLine.dataDir, "file");

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { failOnHeaderFaults } from "../../support/oracle/answer-headers.ts";
-import { startFeedProcess } from "../../support/worlds/feed-process.ts";
+import { type FeedProcess, startFeedProcess } from "../../support/worlds/feed-process.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -163,7 +163,7 @@ test("a cursor holds for seven days after its list was replaced, also in a proce
   const { cursor } = (await put("week", { query: "tags:mirai" })).json();
   now += 1_000;
   await put("week", { query: "tags:crawler" });
-  const sinceIn = async (app: World["app"]) =>
+  const sinceIn = async (app: FeedProcess["app"]) =>
     (await app.inject({ url: `/v3/feeds/week.txt?since=${cursor}`, headers: { key } })).statusCode;
   now += 7 * DAY - 10_000;
   const other = await startFeedProcess(world, () => now);

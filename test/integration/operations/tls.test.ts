@@ -141,10 +141,11 @@ test("a shutdown closes connections without a request, before and after the TLS 
 
 test("with one port taken none is open, and the error names it", async () => {
   const other = await createWorld(Date.now);
-  const server = await createTlsServer(other.app, { files: tls.files, log: silent });
+  const app = await other.makeApp();
+  const server = await createTlsServer(app, { files: tls.files, log: silent });
   const taken = { server, port: tls.httpsPort, portVariable: "HTTPS_PORT" };
-  const listening = listenHttpApp(other.app, { host: "127.0.0.1", port: 0 }, [taken]);
+  const listening = listenHttpApp(app, { host: "127.0.0.1", port: 0 }, [taken]);
   await expect(listening).rejects.toThrow(/^HTTPS_PORT: another process listens/);
-  expect(other.app.server.listening).toBe(false);
+  expect(app.server.listening).toBe(false);
   await other.close();
 });

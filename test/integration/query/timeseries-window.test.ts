@@ -54,9 +54,9 @@ test("a time before the plan's reach has nothing, and holds nothing of the query
   const before = { start: "2025-11-01", end: "2025-11-02" };
   expect(await ask("/stats", before)).toMatchObject({ status: 200, body: { count: 0, data: [] } });
   expect(await ask("", before)).toMatchObject({ status: 200, body: {} });
-  expect(world.app.admission.inFlight()).toBe(0);
+  expect((await world.makeApp()).admission.inFlight()).toBe(0);
   for (let asked = 0; asked < 3; asked++) expect((await ask("", {})).status).toBe(200);
-  expect(world.app.admission.inFlight()).toBe(0);
+  expect((await world.makeApp()).admission.inFlight()).toBe(0);
 });
 
 test.each([

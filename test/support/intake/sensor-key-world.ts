@@ -10,11 +10,10 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
-import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { addressOf, observation } from "../builders/observation.ts";
 import { ingestOf } from "../worlds/consuming-world.ts";
-import { makeApp } from "../worlds/http.ts";
+import { type AskedApp, makeApp, makeLazyApp } from "../worlds/http.ts";
 import { createWorld, type World } from "../worlds/world.ts";
 
 /** A key in `SENSOR_KEYS` of the guarded intake. */
@@ -29,9 +28,9 @@ export const TEAM_B: Scope = { dataset: "personal", workspaceId: "team-b" };
 export type SensorKeyWorld = {
   readonly world: World;
   /** Without `SENSOR_KEYS`. */
-  readonly open: FastifyInstance;
+  readonly open: AskedApp;
   /** With `SENSOR_KEYS`. */
-  readonly guarded: FastifyInstance;
+  readonly guarded: AskedApp;
   /** Stores a key; the intakes see it with their next poll. @param sensorId the one sensor that may use the key. */
   makeKey(scope: Scope, sensorId?: string): Promise<string>;
   /** Stores a key that the intakes see immediately. */
@@ -41,7 +40,7 @@ export type SensorKeyWorld = {
   /** An observation whose address no other one has. */
   observation(members?: object): ReturnType<typeof observation>;
   /** @param to the open intake unless given. */
-  post(observations: readonly object[], key?: string, to?: FastifyInstance): Promise<PostResponse>;
+  post(observations: readonly object[], key?: string, to?: AskedApp): Promise<PostResponse>;
   /** The addresses of all stored observations, each with its scope as "dataset/workspace". */
   readScopes(): Promise<{ ip: string; scope: string }[]>;
   close(): Promise<void>;
@@ -57,8 +56,9 @@ const storedScopes = defineQuery({
 
 export async function openSensorKeyWorld(now: () => number): Promise<SensorKeyWorld> {
   const world = await createWorld(now, { pollIntervalMs: 1_000 });
-  const open = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now)).register);
-  const guarded = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, [SHARED_KEY])).register);
+  const intake = (sensorKeys: readonly string[]) =>
+    makeLazyApp(async () => makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, sensorKeys)).register));
+  const [open, guarded] = [intake([]), intake([SHARED_KEY])];
   let sent = 0;
 
   async function makeKey(scope: Scope, sensorId = ""): Promise<string> {

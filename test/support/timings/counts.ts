@@ -1,7 +1,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 
-/** What a file of tests made this machine do: the costs that do not depend on how busy it is. */
+/** What a file of tests made this machine do: costs that hardly depend on how busy it is. */
 export type Counts = {
   /** Processes started. */
   starts: number;
@@ -9,6 +9,8 @@ export type Counts = {
   worlds: number;
   /** Inserts sent to ClickHouse by the test's own process. */
   inserts: number;
+  /** Seconds of a processor that the test's own process took. */
+  cpu: number;
 };
 
 declare module "vitest" {
@@ -17,7 +19,10 @@ declare module "vitest" {
   }
 }
 
-let counts: Counts = { starts: 0, worlds: 0, inserts: 0 };
+export const NOTHING: Readonly<Counts> = { starts: 0, worlds: 0, inserts: 0, cpu: 0 };
+
+let counts: Counts = { ...NOTHING };
+let usedBefore = process.cpuUsage();
 
 subscribe("child_process", () => void counts.starts++);
 subscribe("http.client.request.start", (message) => {
@@ -34,7 +39,9 @@ export function countWorld(): void {
 
 /** @returns the counts since the last call. */
 export function takeCounts(): Counts {
-  const taken = counts;
-  counts = { starts: 0, worlds: 0, inserts: 0 };
+  const { user, system } = process.cpuUsage(usedBefore);
+  const taken = { ...counts, cpu: Math.round((user + system) / 100_000) / 10 };
+  usedBefore = process.cpuUsage();
+  counts = { ...NOTHING };
   return taken;
 }

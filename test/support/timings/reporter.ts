@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
 import { z } from "zod";
 import { IS_FULL } from "../volume.ts";
 import { costlier, type Timings } from "./costlier.ts";
-import type {} from "./counts.ts";
+import { NOTHING } from "./counts.ts";
 
 const FILE = new URL("../../timings.json", import.meta.url);
 const PRINTED = 10;
@@ -12,7 +12,7 @@ const MIN_LISTED_SECONDS = 1;
 
 const timingsSchema = z.record(
   z.string(),
-  z.object({ seconds: z.number(), starts: z.int(), worlds: z.int(), inserts: z.int() }),
+  z.object({ seconds: z.number(), cpu: z.number(), starts: z.int(), worlds: z.int(), inserts: z.int() }),
 );
 
 /**
@@ -23,9 +23,13 @@ export default class TimingsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const timings = Object.fromEntries(modules.map((module) => [module.relativeModuleId, costOf(module)]));
     const slowest = Object.entries(timings).sort(([, one], [, other]) => other.seconds - one.seconds);
-    console.log(`The slowest files (seconds; processes started, databases taken, inserts):`);
-    for (const [name, { seconds, starts, worlds, inserts }] of slowest.slice(0, PRINTED)) {
-      console.log(`${seconds.toFixed(1).padStart(7)}  ${name} (${starts}, ${worlds}, ${inserts})`);
+    console.log(
+      `The slowest files (seconds, of its own processor seconds; processes started, databases taken, inserts):`,
+    );
+    for (const [name, { seconds, cpu, starts, worlds, inserts }] of slowest.slice(0, PRINTED)) {
+      console.log(
+        `${seconds.toFixed(1).padStart(7)}  ${cpu.toFixed(1).padStart(6)}  ${name} (${starts}, ${worlds}, ${inserts})`,
+      );
     }
     if (IS_FULL) return;
     if (process.env.UPDATE_TIMINGS) {
@@ -42,17 +46,18 @@ export default class TimingsReporter implements Reporter {
 }
 
 function costOf(module: TestModule) {
-  const { starts, worlds, inserts } = module.meta().counts ?? { starts: 0, worlds: 0, inserts: 0 };
-  return { seconds: Math.round(module.diagnostic().duration / 100) / 10, starts, worlds, inserts };
+  const { cpu, starts, worlds, inserts } = module.meta().counts ?? NOTHING;
+  return { seconds: Math.round(module.diagnostic().duration / 100) / 10, cpu, starts, worlds, inserts };
 }
 
 function readTimings(): Timings {
   return timingsSchema.parse(JSON.parse(readFileSync(FILE, "utf8")));
 }
 
-/** Files that this run left out keep their lines. */
+/** Files that this run left out keep their lines, unless they are gone. */
 function writeTimings(timings: Timings): void {
   const lines = Object.entries({ ...readTimings(), ...timings })
+    .filter(([name]) => existsSync(new URL(`../../../${name}`, import.meta.url)))
     .filter(
       ([, { seconds, starts, worlds, inserts }]) => seconds >= MIN_LISTED_SECONDS || starts + worlds + inserts > 0,
     )

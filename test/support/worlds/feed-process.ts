@@ -4,14 +4,13 @@ import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import { type FeedsOptions, openFeeds } from "@noisefloor/query/feeds/service/feeds.ts";
-import type { FastifyInstance } from "fastify";
 import { NEVER_MS } from "./caches.ts";
-import { makeApp } from "./http.ts";
+import { type AskedApp, makeApp } from "./http.ts";
 import { RETENTION_DAYS, type World } from "./world.ts";
 
 /** Another process that serves the feeds of a world: it has nothing in memory that the store does not have. */
 export type FeedProcess = {
-  readonly app: FastifyInstance;
+  readonly app: AskedApp;
   /** Reads what other processes have changed, as the service does every two seconds. */
   look(): Promise<void>;
   stop(): Promise<void>;

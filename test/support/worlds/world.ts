@@ -32,7 +32,7 @@ import { expectDescribed } from "../oracle/description.ts";
 import { openCaches, stopCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
 import { takeDatabase } from "./databases.ts";
-import { makeApp, silent } from "./http.ts";
+import { type AskedApp, makeApp, makeLazyApp, silent } from "./http.ts";
 
 export const RETENTION_DAYS = 100;
 
@@ -46,7 +46,9 @@ export type World = {
   /** They are refreshed when they are asked for, and not by themselves. */
   readonly feeds: FeedsService;
   /** The query interface, for requests with `inject`. */
-  readonly app: FastifyInstance;
+  readonly app: AskedApp;
+  /** The same with all that an application has. */
+  makeApp(): Promise<FastifyInstance>;
   /** Adds the query interface to another application over the same store. */
   register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
@@ -132,7 +134,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       publicUrl,
       ...more,
     });
-  const app = await makeApp(QUERY_OPERATIONS, register);
+  const app = makeLazyApp(() => makeApp(QUERY_OPERATIONS, register));
   const deadLetters = deadLetterStore(client, { now });
   let stored = 0;
   const stops: (() => Promise<void>)[] = [];
@@ -144,6 +146,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     accessCache,
     feeds,
     app,
+    makeApp: app.made,
     register,
     async store(observations) {
       const records = observations.map(
