@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn, wideNumbers } from "../client/native.ts";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
-import { FEED_FIRST_LISTED, FEED_REFRESHES } from "../client/table-names.ts";
+import { FEED_REFRESHES } from "../client/table-names.ts";
 import { toRow } from "../records/rows.ts";
 
 /** The parent of a list that is not the change of another one. */
@@ -272,20 +272,3 @@ export const readDepartures = (
   since: number,
   until: number,
 ): Promise<VersionedList> => runForOne(client, departures, { feedId, since, until });
-
-const firstListed = defineQuery({
-  name: "feed-first-listed",
-  sql: `SELECT address, toUnixTimestamp64Milli(min(first_listed)) AS listedAt FROM ${FEED_FIRST_LISTED}
-    WHERE address IN {addresses:Array(UInt32)} GROUP BY address`,
-  params: z.object({ addresses: z.array(z.int()) }),
-  row: z.object({ address: z.int(), listedAt: z.int() }),
-});
-
-/** When addresses first entered any feed, in milliseconds since 1970 UTC. Those of which that is not stored are missing. */
-export async function readFirstListed(
-  client: ClickHouseClient,
-  addresses: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await run(client, firstListed, { addresses: [...addresses] });
-  return new Map(rows.map(({ address, listedAt }) => [address, listedAt]));
-}

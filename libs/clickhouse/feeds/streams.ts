@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
 const positionSchema = z.object({
-  /** Of the feed. */
+  /** Names the list. */
   revision: z.string(),
   /** Milliseconds since 1970 UTC. */
   answeredAt: z.int(),

@@ -1,6 +1,6 @@
 /** Where a feed is read, and with which token. */
 export type RecipeFeed = {
-  /** Of the service, without a slash at its end. */
+  /** The address of the service, without a slash at its end. */
   readonly url: string;
   readonly name: string;
   /** By which TAXII knows it. */

@@ -11,7 +11,7 @@ export type Lane = {
 export type LaneLimits = {
   /** How many run at the same time. */
   readonly all: number;
-  /** Of one owner. */
+  /** How many of one owner run at the same time. */
   readonly owner: number;
   readonly slow: number;
 };

@@ -1,4 +1,4 @@
-/** Of whom a list is, and as of when. */
+/** What forms say of a feed, and of its list as a whole. */
 export type FeedHead = {
   readonly id: string;
   readonly name: string;

@@ -6,7 +6,7 @@ import { LRUCache } from "lru-cache";
 /** A body that a form wrote, for all who ask for it. */
 export type RenderedBody = {
   readonly pieces: readonly Buffer[];
-  /** Of all pieces together. */
+  /** The size of all pieces together. */
   readonly bytes: number;
   /** Hexadecimal digits: the same exactly as long as the bytes are. */
   readonly digest: string;
@@ -23,7 +23,7 @@ export type RenderedBodies = {
 type Chunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 const MAX_BYTES = 128 * 1024 * 1024;
-/** Of the memory, for one body. */
+/** Max share of the memory for one body. */
 const MAX_SHARE = 0.25;
 const PIECE_BYTES = 64 * 1024;
 /** They take some milliseconds. */

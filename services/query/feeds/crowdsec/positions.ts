@@ -16,7 +16,7 @@ export type StreamPositions = {
   drain(): Promise<void>;
 };
 
-/** Of a bouncer that is cut off again and again. */
+/** Max revisions that a bouncer which is cut off again and again may know. */
 const MAX_UNSURE = 20;
 
 /** @param onError called with the error of a write, which the bouncer's next request tries again. */
@@ -41,9 +41,9 @@ export function openStreamPositions(client: ClickHouseClient, onError: (error: u
     async read(tokenId) {
       await store(tokenId);
       const stored = await readStreamPosition(client, tokenId);
-      const own = unstored.get(tokenId);
-      const isOwnNewer = own !== undefined && own.answeredAt > (stored?.answeredAt ?? 0);
-      return { last: isOwnNewer ? own : stored, unsure: unsure.get(tokenId) ?? [] };
+      const latest = unstored.get(tokenId);
+      const isNewer = latest !== undefined && latest.answeredAt > (stored?.answeredAt ?? 0);
+      return { last: isNewer ? latest : stored, unsure: unsure.get(tokenId) ?? [] };
     },
     offer(tokenId, revision) {
       const others = (unsure.get(tokenId) ?? []).filter((one) => one !== revision);

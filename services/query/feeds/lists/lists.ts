@@ -47,7 +47,7 @@ export type FeedListsOptions = {
   readonly client: ClickHouseClient;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Of the lists that stay in memory; others are read again when they are needed. */
+  /** Max memory of the lists that are kept; others are read again when they are needed. */
   readonly maxBytes?: number;
 };
 
@@ -58,7 +58,7 @@ const POLLED_MS = HOUR_MS;
 /** For how long a revision of a process that was killed after it stored it may wait for the one that renews it. */
 const SIBLINGS_MS = HOUR_MS;
 
-/** Of two refreshes of a feed the one with the newer basis counts, then the later one. */
+/** Whether a refresh counts more than another one of its feed: the newer basis counts, then the later time. */
 function isNewer(one: RefreshHead, other: RefreshHead): boolean {
   if (one.basis !== other.basis) return one.basis > other.basis;
   if (one.refreshedAt !== other.refreshedAt) return one.refreshedAt > other.refreshedAt;
@@ -106,7 +106,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   };
 
   /**
-   * Other processes may have made revisions of the same parents and answered them. Of all the newest counts, and renews
+   * Other processes may have made revisions of the same parents and answered them. The newest of all counts, and renews
    * what they said.
    */
   const renewSiblings = async (written: FeedState): Promise<FeedState> => {

@@ -6,7 +6,7 @@ export const SEPARATOR = Buffer.alloc(16);
 const ADDRESS_BITS = 32;
 /** Nodes that lead to `::/96`, where readers look for IPv4. */
 const ZEROS = 96;
-/** Of these bits of an address such as `::ffff:192.0.2.1` the first is not 0. */
+/** The first of these bits of an address such as `::ffff:192.0.2.1` is not 0. */
 const MAPPED_FROM = 80;
 /** Nodes that lead from there to the same addresses. */
 const MAPPED = ZEROS - MAPPED_FROM - 1;

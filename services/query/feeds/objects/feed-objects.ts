@@ -1,7 +1,13 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readDepartures, readFirstListed, readFirstRefresh } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { readFirstListed } from "@noisefloor/clickhouse/feeds/first-listed.ts";
+import { readDepartures, readFirstRefresh } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { type AddressChanges, type VersionedList, versionAt } from "@noisefloor/domain/feeds/address-changes.ts";
+import {
+  type AddressChanges,
+  changesBetween,
+  type VersionedList,
+  versionAt,
+} from "@noisefloor/domain/feeds/address-changes.ts";
 import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
@@ -23,8 +29,8 @@ export async function readRevoked(
   client: ClickHouseClient,
 ): Promise<VersionedList> {
   const departures = await readDepartures(client, head.feedId, since, head.revisedAt);
-  const listed = new Set(addresses);
-  return selectVersions(departures, (address) => !listed.has(address));
+  const isRevoked = new Set(changesBetween(departures.addresses, addresses).removed);
+  return selectVersions(departures, (address) => isRevoked.has(address));
 }
 
 /** The objects that have changed since a list: of added and removed addresses, and those with a new version. */

@@ -55,24 +55,27 @@ export function nextObjects(
   limit: number,
   isWanted: (address: number, version: number) => boolean,
 ): Uint32Array {
-  const places = addresses
-    .map((_, place) => place)
-    .filter((place) => {
-      const [address, version] = [addresses[place] ?? 0, versions[place] ?? 0];
-      const time = version * 1_000 - after.modifiedAt;
-      return (time > 0 || (time === 0 && address > after.address)) && isWanted(address, version);
-    });
+  const places = new Uint32Array(addresses.length);
   const counts = new Map<number, number>();
-  for (const place of places) counts.set(versions[place] ?? 0, (counts.get(versions[place] ?? 0) ?? 0) + 1);
-  // A feed of very many addresses has few versions: sorting these alone finds the last one of the page.
+  let count = 0;
+  for (let place = 0; place < addresses.length; place++) {
+    const [address, version] = [addresses[place] ?? 0, versions[place] ?? 0];
+    const time = version * 1_000 - after.modifiedAt;
+    if (time < 0 || (time === 0 && address <= after.address) || !isWanted(address, version)) continue;
+    places[count++] = place;
+    counts.set(version, (counts.get(version) ?? 0) + 1);
+  }
+  // A large feed has few versions: sorting these alone finds the last one of the page, most of whose addresses follow it.
   let [left, last] = [limit, 0];
   for (const version of [...counts.keys()].sort((one, other) => one - other)) {
     if (left <= 0) break;
     last = version;
     left -= counts.get(version) ?? 0;
   }
-  return places
-    .filter((place) => (versions[place] ?? 0) <= last)
-    .sort((one, other) => (versions[one] ?? 0) - (versions[other] ?? 0) || one - other)
-    .slice(0, limit);
+  const next = places.subarray(0, count);
+  const versionOf = (place: number) => versions[place] ?? 0;
+  const whole = next.filter((place) => versionOf(place) < last);
+  whole.sort((one, other) => versionOf(one) - versionOf(other) || one - other);
+  const cut = next.filter((place) => versionOf(place) === last).subarray(0, limit - whole.length);
+  return Uint32Array.of(...whole, ...cut);
 }

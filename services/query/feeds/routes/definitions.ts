@@ -192,9 +192,9 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       const search = await admitQuery(request, query, signal, (asking) => prepareSearch(parameters, deps, asking));
       // Another process may have changed it a moment ago: so before every decision about a change.
       await cache.refresh();
-      const known = feeds.find(workspaceId, name);
-      if (known === undefined && feeds.ofWorkspace(workspaceId).filter((feed) => !feed.isReadyMade).length >= MAX_FEEDS)
-        throw new HttpError(409, TOO_MANY);
+      const replaced = feeds.find(workspaceId, name);
+      const made = feeds.ofWorkspace(workspaceId).filter(({ isReadyMade }) => !isReadyMade);
+      if (replaced === undefined && made.length >= MAX_FEEDS) throw new HttpError(409, TOO_MANY);
       const definition = {
         id: feedIdOf(workspaceId, name),
         workspaceId,
@@ -207,7 +207,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         isGuarded: guard,
         keepsFallen: keep_fallen,
         isEnabled: enabled,
-        createdAt: known?.createdAt ?? now(),
+        createdAt: replaced?.createdAt ?? now(),
       };
       // Newer than the guard's last change, by whichever clock: else a list of the former definition might count.
       await feedDefinitions.write(client, [definition], Math.max(now(), cache.guardOf(workspaceId).changedAt + 1));
@@ -218,7 +218,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       const state = enabled
         ? await Promise.race([feeds.refresh(feed).catch(() => undefined), waited(app.deadlineMs / 2)])
         : await feeds.lists.current(feed.id);
-      reply.code(known === undefined ? 201 : 200);
+      reply.code(replaced === undefined ? 201 : 200);
       const [warnings, adjusted_query] = [await warningsOf(search), adjustedQueryOf(search)];
       return {
         ...toWireFeed(feed, state?.head),

@@ -21,7 +21,7 @@ import { openTokenUses, type TokenSummary, type TokenUses } from "./token-uses.t
 export type FeedsOptions = LookupDeps &
   Pick<ScheduleOptions, "maxSeconds"> &
   Partial<Pick<ScheduleOptions, "isBusy" | "onRefresh">> & {
-    /** Of a user who may write the tables of feeds. */
+    /** Its user may write the tables of feeds. */
     readonly client: ClickHouseClient;
     readonly cache: FeedCache;
     readonly catalogue: TagCatalogue;
@@ -65,7 +65,7 @@ export type Feeds = FeedRegistry &
 export type FeedsService = {
   readonly feeds: Feeds;
   readonly cache: FeedCache;
-  /** Of a user who may write the tables of feeds. */
+  /** Its user may write the tables of feeds. */
   readonly client: ClickHouseClient;
 };
 

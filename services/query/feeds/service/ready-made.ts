@@ -26,11 +26,11 @@ export function readyMadeFeed(
   name: string,
   tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
 ): Feed | undefined {
-  const known = READY_MADE_NAMES.find((one) => one === name);
-  const found = known === undefined ? tagFeed(name, tags) : BY_NAME[known];
-  if (found === undefined) return undefined;
+  const ownName = READY_MADE_NAMES.find((each) => each === name);
+  const search = ownName === undefined ? tagFeed(name, tags) : BY_NAME[ownName];
+  if (search === undefined) return undefined;
   return {
-    ...found,
+    ...search,
     id: feedIdOf(workspaceId, name),
     workspaceId,
     name,

@@ -1,6 +1,6 @@
-import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { readAddressesOfIds } from "@noisefloor/clickhouse/feeds/first-listed.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
-import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -78,9 +78,9 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     const room = hasIdentity ? limit - 1 : limit;
     const revoked = await readRevoked(state, Math.max(revokedAfter, modifiedAt - 1), client);
     const index = hasIndicators ? indexObjects(state, revoked) : indexObjects(NO_OBJECTS, NO_OBJECTS);
+    const chosenAddresses = ids.length === 0 ? undefined : await readAddressesOfIds(client, ids);
     const isWanted = (each: number, version: number) =>
-      (versions.length === 0 || versions.includes(version * 1_000)) &&
-      (ids.length === 0 || ids.includes(indicatorUuidOf(numberToIpv4(each))));
+      (versions.length === 0 || versions.includes(version * 1_000)) && (chosenAddresses?.has(each) ?? true);
     const places = nextObjects(index, { modifiedAt, address }, room + 1, isWanted);
     const chosen = selectObjects(index, places.subarray(0, room));
     const objects: FeedObject[] = [];
@@ -117,9 +117,9 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
 
   app.implement(listObjects, async (request, reply, { signal }) => {
     const page = await readPage(readableFeed(request, request.params.id), request.query, { reply, signal });
-    const rest = finishPage(page, reply);
+    const paging = finishPage(page, reply);
     const objects = stixOf(page);
-    return objects.length === 0 ? rest : { ...rest, objects };
+    return objects.length === 0 ? paging : { ...paging, objects };
   });
   app.implement(getObject, async (request, reply, { signal }) => {
     const { id, object } = request.params;
@@ -130,10 +130,10 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
   });
   app.implement(listManifest, async (request, reply, { signal }) => {
     const page = await readPage(readableFeed(request, request.params.id), request.query, { reply, signal });
-    const rest = finishPage(page, reply);
+    const paging = finishPage(page, reply);
     const entries = page.objects.map((object) => toEntry(`indicator--${object.id}`, addedAt(object)));
     const objects = [...(page.hasIdentity ? [toEntry(IDENTITY.id, IDENTITY.created)] : []), ...entries];
-    return objects.length === 0 ? rest : { ...rest, objects };
+    return objects.length === 0 ? paging : { ...paging, objects };
   });
 }
 
