@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readStreamPosition, type StreamPosition, writeStreamPosition } from "@noisefloor/clickhouse/feeds/streams.ts";
+import { type StreamPosition, streamPositions } from "@noisefloor/clickhouse/feeds/streams.ts";
 import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 
 /** What a bouncer was told last, and the revisions that it may know from answers that were not sent whole since. */
@@ -29,7 +29,7 @@ export function openStreamPositions(client: ClickHouseClient, onError: (error: u
     share(tokenId, async () => {
       for (let position = unstored.get(tokenId); position !== undefined; position = unstored.get(tokenId)) {
         try {
-          await writeStreamPosition(client, tokenId, position);
+          await streamPositions.write(client, [{ tokenId, ...position }]);
         } catch (error) {
           return onError(error);
         }
@@ -40,13 +40,14 @@ export function openStreamPositions(client: ClickHouseClient, onError: (error: u
   return {
     async read(tokenId) {
       await store(tokenId);
-      const stored = await readStreamPosition(client, tokenId);
+      const [row] = await streamPositions.readByIds(client, [tokenId]);
+      const stored = row && { revision: row.revision, answeredAt: row.answeredAt };
       const latest = unstored.get(tokenId);
       const isNewer = latest !== undefined && latest.answeredAt > (stored?.answeredAt ?? 0);
       return { last: isNewer ? latest : stored, unsure: unsure.get(tokenId) ?? [] };
     },
     offer(tokenId, revision) {
-      const others = (unsure.get(tokenId) ?? []).filter((one) => one !== revision);
+      const others = (unsure.get(tokenId) ?? []).filter((other) => other !== revision);
       unsure.set(tokenId, [...others, revision].slice(-MAX_UNSURE));
     },
     confirm(tokenId, position) {
