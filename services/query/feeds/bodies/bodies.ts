@@ -7,6 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Chunks } from "../form.ts";
 import { keepRenderedBodies, type RenderedBody, renderBody } from "./rendered.ts";
 
+/** For how long a body with more than addresses may be older than what is stored of them. */
+export const MAX_ITEMS_AGE_MS = 60_000;
+
 export type WantedBody = {
   readonly key: string;
   readonly write: () => Chunks;

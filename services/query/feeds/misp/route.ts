@@ -4,6 +4,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { feedBodyCost } from "../../costs.ts";
+import { MAX_ITEMS_AGE_MS } from "../bodies/bodies.ts";
 import { readObjects, readRevoked } from "../objects/feed-objects.ts";
 import { indexObjects } from "../objects/object-index.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
@@ -28,7 +29,7 @@ const getMispFile = defineOperation({
   path: "/v3/feeds/{name}/misp/{file}",
   summary: "The files of a feed that MISP reads: one event, with an attribute an address",
   description:
-    "`timestamp` moves exactly when the event changes. Addresses that left the feed are `deleted`, with `to_ids` false.",
+    "`timestamp` moves exactly when addresses come, leave or get a new version, which they do once an hour when they are seen. Addresses that left the feed in the last 90 days are `deleted`, with `to_ids` false.",
   pathParameters: { name: FEED_NAME, file: FILE },
   queryParameters: [],
   success: {
@@ -71,6 +72,7 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
       key: [feed.id, revision, file].join(" "),
       write: () => write({ feed, changedAt: revisedAt, objects }),
       cost: feedBodyCost(count, "objects"),
+      maxAgeMs: MAX_ITEMS_AGE_MS,
     });
     return bodies.send(request, reply, type, body);
   });

@@ -5,6 +5,7 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { feedBodyCost } from "../../costs.ts";
+import { MAX_ITEMS_AGE_MS } from "../bodies/bodies.ts";
 import { formatCursor, parseCursor } from "../cursor.ts";
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../form.ts";
@@ -81,9 +82,6 @@ export const getFeedList = defineOperation({
     503: errorResponse("There is no list yet, or the store cannot be reached.", NOT_PREPARED),
   },
 });
-
-/** For how long a body with more than addresses may be older than what is stored of them. */
-const MAX_ITEMS_AGE_MS = 60_000;
 
 export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): void {
   const { feeds, bodies } = deps;

@@ -11,7 +11,7 @@ export const STIX_TYPE = "application/stix+json;version=2.1";
 /** The path of the one API root. */
 export const API_ROOT = "/taxii2/root/";
 
-const TAXII = { group: "TAXII", method: "GET" } as const;
+const TAXII = { group: "TAXII", method: "GET", pathParameters: {}, queryParameters: [] } as const;
 const NOT_ACCEPTABLE = errorResponse("`Accept` excludes TAXII 2.1.", `The answer is ${TAXII_TYPE}`);
 const NO_COLLECTION = errorResponse("The caller may read no such collection.", "Collection not found");
 const NO_OBJECT = errorResponse("The collection has no such object.", "Object not found");
@@ -38,8 +38,6 @@ export const discoverTaxii = defineOperation({
   id: "discoverTaxii",
   path: "/taxii2/",
   summary: "The TAXII 2.1 server: where its API root is",
-  pathParameters: {},
-  queryParameters: [],
   success: {
     status: 200,
     description: "The one API root.",
@@ -60,8 +58,6 @@ export const getTaxiiRoot = defineOperation({
   id: "getTaxiiRoot",
   path: API_ROOT,
   summary: "The API root: which versions it speaks",
-  pathParameters: {},
-  queryParameters: [],
   success: {
     status: 200,
     description: "It takes no objects.",
@@ -98,8 +94,6 @@ export const listCollections = defineOperation({
   id: "listTaxiiCollections",
   path: `${API_ROOT}collections/`,
   summary: "The feeds that the caller may read, as collections",
-  pathParameters: {},
-  queryParameters: [],
   success: {
     status: 200,
     description: "Of a token, its feed alone.",
@@ -117,7 +111,6 @@ export const getCollection = defineOperation({
   path: `${API_ROOT}collections/{id}/`,
   summary: "A feed as a collection",
   pathParameters: { id: COLLECTION },
-  queryParameters: [],
   success: {
     status: 200,
     description: "The collection.",
@@ -152,52 +145,41 @@ const EXAMPLE_MANIFEST = {
   ],
 };
 
+const PAGE = {
+  ...TAXII,
+  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
+  errorResponses: PAGE_ERRORS,
+} as const;
+const ENVELOPE = { status: 200, mediaType: TAXII_TYPE, schema: envelopeSchema, example: EXAMPLE_ENVELOPE } as const;
+
 /** `GET /taxii2/root/collections/{id}/objects/`. */
 export const listObjects = defineOperation({
-  ...TAXII,
+  ...PAGE,
   id: "listTaxiiObjects",
   path: `${API_ROOT}collections/{id}/objects/`,
   summary: "Indicators of a feed in the order in which their versions were added",
   pathParameters: { id: COLLECTION },
-  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
-  success: {
-    status: 200,
-    description: "A page, which is full unless it is the last.",
-    mediaType: TAXII_TYPE,
-    schema: envelopeSchema,
-    example: EXAMPLE_ENVELOPE,
-    textHeaders: ADDED,
-  },
-  errorResponses: PAGE_ERRORS,
+  success: { ...ENVELOPE, description: "A page, which is full unless it is the last.", textHeaders: ADDED },
 });
 
 /** `GET /taxii2/root/collections/{id}/objects/{object}/`. */
 export const getObject = defineOperation({
-  ...TAXII,
+  ...PAGE,
   id: "getTaxiiObject",
   path: `${API_ROOT}collections/{id}/objects/{object}/`,
   summary: "One object of a feed",
   pathParameters: { id: COLLECTION, object: OBJECT },
-  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
-  success: {
-    status: 200,
-    description: "Its latest version.",
-    mediaType: TAXII_TYPE,
-    schema: envelopeSchema,
-    example: EXAMPLE_ENVELOPE,
-    textHeaders: ADDED,
-  },
+  success: { ...ENVELOPE, description: "Its latest version.", textHeaders: ADDED },
   errorResponses: { ...PAGE_ERRORS, 404: NO_OBJECT },
 });
 
 /** `GET /taxii2/root/collections/{id}/manifest/`. */
 export const listManifest = defineOperation({
-  ...TAXII,
+  ...PAGE,
   id: "listTaxiiManifest",
   path: `${API_ROOT}collections/{id}/manifest/`,
   summary: "What objects a feed has, without the objects",
   pathParameters: { id: COLLECTION },
-  queryParameters: [ADDED_AFTER, LIMIT, NEXT.parameter, ...MATCHES],
   success: {
     status: 200,
     description: "A page as of the objects.",
@@ -206,5 +188,4 @@ export const listManifest = defineOperation({
     example: EXAMPLE_MANIFEST,
     textHeaders: ADDED,
   },
-  errorResponses: PAGE_ERRORS,
 });
