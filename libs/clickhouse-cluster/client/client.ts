@@ -122,7 +122,7 @@ type Members = {
   readonly layout: readonly Shard[];
   readonly servers: readonly (readonly ClickHouseClient[])[];
   readonly shards: readonly ClickHouseClient[];
-  /** Of a cluster with replicas. */
+  /** Set for a cluster with replicas. */
   readonly router: ReplicaRouter | undefined;
 };
 

@@ -32,7 +32,7 @@ export async function connectionsOfShards(connection: ClusterConnection): Promis
   );
 }
 
-/** Of servers that have no tables yet, the first one. */
+/** Finds a server that has all tables; while none has any, the first server. */
 async function findComplete(replicas: readonly ClickHouseConnection[]): Promise<ClickHouseConnection | undefined> {
   let isEmpty = true;
   for (const replica of replicas) {

@@ -10,7 +10,7 @@ import { MAX_DELAY_SECONDS } from "./settings.ts";
 
 /** What is known of the replicas of a cluster's shards. */
 export type Replicas = {
-  /** Of each shard, in order. */
+  /** The replicas' states, shard by shard. */
   readonly states: readonly (readonly ReplicaState[])[];
   /** The replica that is asked, by its index in each shard; undefined when each choice would lack rows. */
   readonly chosen: number | undefined;

@@ -79,7 +79,7 @@ export type SourceFacts = {
   readonly longitude: number;
 };
 
-/** Of a query's text, and of the server's memory for an insert. */
+/** Limits of a query's text, and of the server's memory for an insert. */
 const LIMITS = {
   max_query_size: String(4 * 1024 * 1024),
   min_insert_block_size_rows: "262144",

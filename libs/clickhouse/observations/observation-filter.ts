@@ -17,7 +17,7 @@ export type ObservationFilter = {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly datasets?: readonly string[] | undefined;
-  /** Of the records that they came in. */
+  /** The formats of the records that they came in. */
   readonly formats?: readonly string[] | undefined;
   readonly workspaces?: readonly string[] | undefined;
   /** When they were stored last, in milliseconds since 1970 UTC. */

@@ -131,7 +131,7 @@ const storedMonths = defineQuery({
 
 /** A month of which there are rows. */
 export type StoredMonth = {
-  /** Of its partition. */
+  /** The id of its partition. */
   readonly id: string;
   /** Milliseconds since 1970 UTC; exclusive. */
   readonly from: number;

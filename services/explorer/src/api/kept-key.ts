@@ -8,7 +8,7 @@ export type KeptKey = {
   readonly isRefused: boolean;
 };
 
-/** Of this service alone: others may be behind other prefixes of the same origin. */
+/** The name is this service's alone: other prefixes of the same origin may lead to other services. */
 const NAME = `noisefloor-key${BASE}`;
 const listeners = new Set<() => void>();
 let kept: KeptKey = { key: readStored() ?? "", isRefused: false };

@@ -9,7 +9,7 @@ type LoadedProps<Answer> = {
   readonly of: Loading<Answer>;
   /** What is loading, for screen readers and slow answers. */
   readonly what: string;
-  /** Of the element that says why it is not there, for the field that it describes. */
+  /** The id of the element that says why it is not there, for the field that it describes. */
   readonly errorId?: string | undefined;
   readonly children: (data: Answer) => ComponentChildren;
 };

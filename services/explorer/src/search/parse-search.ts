@@ -76,7 +76,7 @@ function countryNamed(text: string): string | undefined {
   const name = text.toLowerCase();
   const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
   const found = codes.find((one) => names.of(one)?.toLowerCase() === name);
-  // Of a country that had another code once, the code of today.
+  // Today's code of a country that once had another.
   return found === undefined ? undefined : new Intl.Locale(`und-${found}`).region;
 }
 

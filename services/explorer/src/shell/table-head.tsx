@@ -8,7 +8,7 @@ type TableHeadProps = {
   /** Without it, the table is not sorted. */
   readonly sort?: {
     isSortable(heading: string): boolean;
-    /** Of the column by which the table is sorted; undefined for all others. */
+    /** The direction of the column by which the table is sorted; undefined for all others. */
     directionOf(heading: string): "ascending" | "descending" | undefined;
     toggle(heading: Heading): void;
   };

@@ -7,7 +7,7 @@ export type Result = {
   readonly ip: string;
   readonly verdict: Verdict;
   readonly isSeen: boolean;
-  /** Of the benign service that it belongs to; undefined if it belongs to none. */
+  /** The trust level of the benign service that it belongs to; undefined if it belongs to none. */
   readonly trustLevel: string | undefined;
   /** Undefined where the answer is without them. */
   readonly details: Details | undefined;

@@ -21,7 +21,7 @@ type ComparedSearchesProps = {
 };
 type ComparedSearch = {
   readonly query: string;
-  /** Of the element that says why it failed. */
+  /** The id of the element that says why it failed. */
   readonly errorId: string;
 };
 

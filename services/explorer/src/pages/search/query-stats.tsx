@@ -9,7 +9,7 @@ import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
 import { plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
-/** Of each list. */
+/** How many entries each list shows. */
 const ENTRIES = 10;
 
 type QueryStatsProps = { readonly query: string; readonly days: string };

@@ -8,7 +8,7 @@ import { searchPath } from "../../routing/paths.ts";
 import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
 import { Hostile } from "../../text/hostile.tsx";
 
-/** Of each list. */
+/** How many entries each list shows. */
 const ENTRIES = 10;
 
 type QueryValuesProps = { readonly query: string; readonly days: string };

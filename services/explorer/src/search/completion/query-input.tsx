@@ -4,7 +4,7 @@ type QueryInputProps = {
   readonly name: string;
   readonly query: string;
   readonly label: string;
-  /** Of the element that says what is wrong with the query. */
+  /** The id of the element that says what is wrong with the query. */
   readonly errorId: string;
 };
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { saveFile } from "../save-file.ts";
 
 type DownloadButtonProps = {
-  /** Of the file. */
+  /** The file's name. */
   readonly name: string;
   readonly type: string;
   readonly toText: () => string;
