@@ -17,7 +17,7 @@ import { atVolume } from "../../support/volume.ts";
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 const LEAST_REQUESTS = atVolume(700, 10_000);
 /** `npm test` runs one batch in this many. */
-const THINNING = atVolume(28, 1);
+const THINNING = atVolume(14, 1);
 /** Concurrent requests. */
 const AT_ONCE = 16;
 /** Batches of requests for each operation: few where queries are large, many where no query runs. */
@@ -29,7 +29,7 @@ const BATCHES: Readonly<Record<string, number>> = {
   queryGNQL: 150,
   queryMetadataGNQL: 150,
   legacyQueryGNQL: 100,
-  postObservations: 420,
+  postObservations: 300,
   listTags: 140,
   ping: 140,
   legacyMetadata: 140,

@@ -136,8 +136,10 @@ const KNOWN_TEXTS = {
   start: fc.constantFrom("", "2020-01-01", "2020-01-01T00:30:00+01:00"),
   end: fc.constantFrom("", "2099-01-01", "2099-01-01T00:00:00Z"),
   ...FEED_TEXTS,
-  // A token is of one search alone.
+  // Tokens come from the page before.
   scroll: fc.constant(""),
+  next: fc.constant(""),
+  "getAddressObservations.cursor": fc.constant(""),
 };
 
 /** Likely values for members of bodies: with arbitrary ones hardly an observation would be accepted. */
