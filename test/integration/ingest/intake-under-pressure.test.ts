@@ -151,6 +151,8 @@ test("a request whose client has disconnected is not stored later, as it will be
   await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: timeout })).rejects.toThrow("timeout");
   const [{ socket }] = await asked;
   await eventually(async () => expect(socket.destroyed).toBe(true));
+  // An insert that is under way at the disconnection fails before inserts work again.
+  await throughout(500, async () => expect(await addresses()).toEqual(["45.0.0.1"]));
   await resume();
   expect(await post(seen("45.1.6.2"))).toMatchObject({ status: 202 });
   // Retries come more often than this.

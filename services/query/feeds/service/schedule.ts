@@ -39,7 +39,7 @@ export type ScheduleOptions = {
   readonly maxSeconds: number;
   /** Whether queries of callers wait for their turn: refreshes let them go first. */
   readonly isBusy: () => boolean;
-  /** Called with a refresh that failed, and with those that succeed again. */
+  /** Called with a refresh that failed, unless the stop ended it, and with those that succeed again. */
   readonly onRefresh: (feed: Feed, error: unknown) => void;
 };
 
@@ -101,7 +101,7 @@ export function openSchedule(options: ScheduleOptions): Schedule {
     } catch (error) {
       const before = last.get(feed.id) ?? { ...NEVER, refreshedAt: feed.updatedAt };
       note({ ...before, failures: before.failures + 1 }, performance.now() - start, RESTS.afterFailure);
-      onRefresh(feed, error);
+      if (!stopping.signal.aborted) onRefresh(feed, error);
       throw error;
     }
   };
