@@ -116,7 +116,7 @@ test.each(Object.keys(WAYS))("in %s a record of any depth is a dead letter, and 
 test("no depth of a body is an error of ours, on any path that takes one", async () => {
   const paths = [...INGEST_OPERATIONS, ...QUERY_OPERATIONS].filter(({ method }) => method === "POST");
   const key = await world.addCaller("unlimited", []);
-  for (const levels of [10, 100_000, ...atVolume([], [1_000, 1_000_000])]) {
+  for (const levels of [100_000, ...atVolume([], [10, 1_000, 1_000_000])]) {
     for (const nested of [nestedArrays(levels), nestedObjects(levels)]) {
       for (const body of [nested, `{"ips":${nested}}`, `{"ips":["45.9.0.9"],"more":${nested}}`]) {
         for (const { path } of paths) {
