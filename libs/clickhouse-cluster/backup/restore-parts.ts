@@ -36,8 +36,8 @@ export type ReplacedStore = {
 };
 
 /**
- * Replaces a store by a backup. Each part of the backup is loaded into a scratch database of its server, migrated to our
- * schema and checked to the last byte; its rollups are rebuilt from its observations; only when all parts are ready,
+ * Replaces a store by a backup. Each part of the backup is loaded into a scratch database of its server, migrated to
+ * our schema and checked to the last byte; its rollups are rebuilt from its observations; only when all parts are ready,
  * their tables are exchanged with the store's. An error before that leaves the store as it was. An interrupted exchange
  * leaves a marker, with which no service starts until a restore has ended. Tables that the store has lost are created
  * again; a user's own tables are left alone, there and in the backup.

@@ -13,8 +13,8 @@ const SECRETS = {
 export type SecretKind = keyof typeof SECRETS;
 
 /**
- * The kind of the one record without a secret: unless it is revoked, senders without a key are accepted although keys of
- * sensors exist. It is stored among the credentials so that a restore does not open an intake that was closed since.
+ * The kind of the one record without a secret: unless it is revoked, senders without a key are accepted although sensors
+ * have keys. It is stored among the credentials so that a restore does not open an intake that was closed since.
  */
 const OPEN_INTAKE = "open-intake" as const;
 
@@ -43,8 +43,8 @@ export const credentials = defineRecords({
   row: credentialSchema,
   id: "id",
   orderBy: "created_at, id",
-  // A revoked credential stays revoked in a restore of any backup of its time. Keys of sensors are never forgotten: once
-  // there was one, the intake must stay closed.
+  // A revoked credential stays revoked in a restore of any backup of its time. Keys of sensors are never forgotten:
+  // once there was one, the intake must stay closed.
   forget: { afterDays: 400, isDeleted: "is_revoked", unless: "kind IN ('sensor', 'open-intake')" },
 });
 

@@ -14,5 +14,4 @@ export const workspaces = defineRecords({
   table: "workspaces",
   row: workspaceSchema,
   id: "workspaceId",
-  orderBy: "workspace_id",
 });

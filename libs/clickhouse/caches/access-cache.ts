@@ -8,7 +8,7 @@ import type { PollingOptions } from "./polling-cache.ts";
 import { openRecordsCache } from "./records-cache.ts";
 
 /**
- * Workspaces, the keys and tokens that open something for them, and their feeds, kept in memory: to look one up costs no
+ * Workspaces, the keys and tokens that open something for them, and their feeds, kept in memory: a lookup costs no
  * query. They are one cache, as a token counts for nothing without its feed and its workspace.
  */
 export type AccessCache = FeedCache & {

@@ -18,5 +18,4 @@ export const deadLetterRetries = defineStates({
   table: "dead_letter_retries",
   row: retrySchema,
   id: "id",
-  orderBy: "id",
 });

@@ -201,8 +201,8 @@ const lists = defineQuery({
 });
 
 /**
- * The last lists of a feed, the newest first, with how many addresses each has, and how many came and left since the one
- * before it. Times in milliseconds since 1970 UTC.
+ * The last lists of a feed, the newest first, with how many addresses each has, and how many came and left since the
+ * one before it. Times in milliseconds since 1970 UTC.
  */
 export const readLists = (client: ClickHouseClient, feedId: string, limit: number) =>
   run(client, lists, { feedId, limit });

@@ -16,5 +16,4 @@ export const streamPositions = defineStates({
   table: "feed_streams",
   row: positionSchema,
   id: "tokenId",
-  orderBy: "token_id",
 });

@@ -18,5 +18,4 @@ export const intakeRequests = defineStates({
   row: requestSchema,
   id: "digest",
   idType: "UInt64",
-  orderBy: "digest",
 });

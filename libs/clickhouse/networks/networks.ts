@@ -74,7 +74,7 @@ export async function hasNetworkHistory(client: ClickHouseClient, kind: NetworkK
 }
 
 /** The lists of all kinds, by kinds and ids. */
-export const networkLists = defineStates({
+const networkLists = defineStates({
   table: "network_lists",
   id: "listId",
   orderBy: "kind, list_id",

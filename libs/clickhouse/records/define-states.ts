@@ -7,8 +7,8 @@ import { defineRows, type RowsOptions } from "./rows.ts";
 const IDS_PER_QUERY = 4_000;
 
 /**
- * A table of what is known of something, in which a time or number of the row itself says which is the newest: its reads
- * and writes. For records that people change, see `defineRecords`, where no late clock hides a change.
+ * A table of states, in which a time or number of the row itself says which of the rows with the same id is the newest:
+ * its reads and writes. For records that people change, see `defineRecords`, where no late clock hides a change.
  */
 export function defineStates<Row extends z.ZodObject>(options: RowsOptions<Row>) {
   const { all, byIds, rowOf } = defineRows(options);

@@ -30,13 +30,15 @@ export type RowsOptions<Row extends z.ZodObject> = {
   /** The type of its column; String unless given. A number of 64 bits is a text in records. */
   readonly idType?: "UInt64";
   readonly columns?: ColumnNames;
-  readonly orderBy: string;
+  /** SQL; the id unless given. */
+  readonly orderBy?: string;
 };
 
 /** The reads of a table in which of the rows with the same id the newest counts, and its columns. */
 export function defineRows<Row extends z.ZodObject>(options: RowsOptions<Row>) {
-  const { table, row, id, idType = "String", columns = {}, orderBy } = options;
+  const { table, row, id, idType = "String", columns = {} } = options;
   const idColumn = columnOf(id, columns);
+  const { orderBy = `record.${idColumn}` } = options;
   const members = Object.keys(row.shape);
   const selected = members.map((member) => {
     const column = `record.${columnOf(member, columns)}`;

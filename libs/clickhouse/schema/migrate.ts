@@ -90,8 +90,8 @@ export type MigrateOptions = {
   /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
   readonly isForRestore?: boolean;
   /**
-   * Whether rollups have the rows that migrations fill them with, or get them later. Otherwise these migrations stay off
-   * the record, unless the database is new, and are applied again.
+   * Whether rollups have the rows that migrations fill them with, or get them later. Otherwise these migrations stay
+   * off the record, unless the database is new, and are applied again.
    */
   readonly isFilled?: boolean;
   /** Makes the views for dashboards, with the personal data of these workspaces beside shared data. */

@@ -15,7 +15,6 @@ export const consumerLag = defineStates({
   row: lagSchema,
   id: "topic",
   columns: { seenAt: "updated_at" },
-  orderBy: "topic",
 });
 
 /** The intake may have been told to read other topics than before. */

@@ -106,8 +106,8 @@ const PARTITION_OF_PART = "intDiv(toUnixTimestamp(parseDateTimeBestEffort(splitB
 /** Bits of the block in a number that has a partition and a block. */
 const BLOCK_BITS = 40;
 
-// A part's name states its last block, so that parts without a newer one are not read: under a full intake the table has
-// fifty million rows.
+// A part's name states its last block, so that parts without a newer one are not read: under a full intake the table
+// has fifty million rows.
 const lastOf = (partition: string) => `transform(${partition}, {partitions:Array(UInt32)}, {upTo:Array(Int64)}, -1)`;
 
 const sightingsAfter = defineQuery({

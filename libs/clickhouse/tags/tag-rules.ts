@@ -9,7 +9,6 @@ export const tagRules = defineRecords({
   table: "tag_rules",
   row: ruleSchema,
   id: "slug",
-  orderBy: "slug",
   forget: { afterDays: 90 },
 });
 

@@ -18,9 +18,11 @@ test("calls with one key share a run, calls with another have theirs, and a call
   const share = createSingleFlight<string, string>();
   const [first, other] = [controlled(), controlled()];
   const results = [share("a", first.start), share("a", first.start), share("b", other.start)];
+  expect([share.has("a"), share.has("c")]).toEqual([true, false]);
   first.end(Promise.resolve("first"));
   other.end(Promise.resolve("other"));
   expect(await Promise.all(results)).toEqual(["first", "first", "other"]);
+  expect(share.has("a")).toBe(false);
   expect(await share("a", async () => "again")).toBe("again");
   expect([first.starts(), other.starts()]).toEqual([1, 1]);
 });

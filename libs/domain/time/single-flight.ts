@@ -1,6 +1,8 @@
 export type SingleFlight<Key, Value> = {
   /** Starts it, or shares the run with this key that is under way. A failure reaches all who share the run. */
   (key: Key, start: () => Promise<Value>): Promise<Value>;
+  /** Whether a call with this key would share a run or its result. */
+  has(key: Key): boolean;
   /** Resolves when the runs that are under way have ended, also those that fail. */
   settled(): Promise<void>;
 };
@@ -25,5 +27,8 @@ export function createSingleFlight<Key, Value>({ keepsResults = false } = {}): S
     run.then(keepsResults ? undefined : forget, forget);
     return run;
   };
-  return Object.assign(share, { settled: async () => void (await Promise.allSettled(runs.values())) });
+  return Object.assign(share, {
+    has: (key: Key) => runs.has(key),
+    settled: async () => void (await Promise.allSettled(runs.values())),
+  });
 }

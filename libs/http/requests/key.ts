@@ -25,7 +25,7 @@ const PLACES = {
 } as const;
 export type CredentialPlace = keyof typeof PLACES;
 
-/** The key or token of a request: that of the first of these places that has one. Empty when there is none. */
+/** Reads the key or token of a request from the first of these places that has one. @returns an empty text without any. */
 export function credentialOf(request: CredentialRequest, places: readonly CredentialPlace[]): string {
   for (const place of places) {
     const text = PLACES[place](request);

@@ -161,7 +161,7 @@ test("a consumer that follows the versions of two processes ends with exactly th
   await expectSame(consumer, last, FEED.id);
 });
 
-test("who followed a list that another process replaced is told of all in which the two differ", async () => {
+test("a consumer of a list that another process replaced is told of every difference between the two", async () => {
   for (const [laterMs, isOlderFirst] of [
     [0, true],
     [0, false],

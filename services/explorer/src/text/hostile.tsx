@@ -3,7 +3,7 @@ import { webUrl } from "@noisefloor/domain/text/web-url.ts";
 
 const MAX_CHARACTERS = 300;
 
-/** A text of a sensor, tag or list, which anyone may have written: shown as it is, within bounds, without an effect on the text around it. */
+/** A text of a sensor, tag or list, which anyone may have written: it is shown without an effect on the text around it. */
 export function Hostile({ text }: { readonly text: string }) {
   return <bdi>{visible(text)}</bdi>;
 }

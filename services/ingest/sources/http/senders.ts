@@ -80,7 +80,8 @@ function openSenderOfSettings(key: string): () => Promise<Sender> {
 }
 
 /**
- * The sender that a share of the memory budget belongs to: a request's key, which was checked before, or its address while none is required.
+ * The sender that a share of the memory budget belongs to: a request's key, which was checked before, or its address
+ * while no key is required.
  */
 export function budgetShareOf(request: FastifyRequest): string {
   const key = sensorKeyOf(request);

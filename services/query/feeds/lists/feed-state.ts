@@ -19,7 +19,7 @@ export type FeedState = VersionedList & {
 export const nextRevisionTime = (now: number, before: number) =>
   Math.max(Math.ceil(now / 1_000), Math.floor(before / 1_000) + 1) * 1_000;
 
-/** What is told of a refresh beside its list. */
+/** What a refresh states besides the list and its names. */
 export type RefreshMarks = Omit<
   RefreshHead,
   "revision" | "parent" | "revisedAt" | "list" | "listedAt" | "feedId" | "count"

@@ -9,7 +9,7 @@ const LATE_MS = HOUR_MS;
 const hourOf = (time: number) => Math.floor(time / HOUR_MS);
 
 /**
- * The addresses of a feed that were seen after their version was made, of which they get one an hour: the first refresh in
+ * The addresses of a feed that were seen after their version was made. They get at most one an hour: the first refresh in
  * an hour looks for them.
  * @param addresses that the feed lists now.
  * @param now milliseconds since 1970 UTC.

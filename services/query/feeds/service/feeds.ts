@@ -46,7 +46,7 @@ export type Feeds = FeedRegistry &
     guardOf(workspaceId: string): FindGuard;
     /**
      * The list of a feed: while its refresh fails, the last one.
-     * @returns undefined when there is none yet.
+     * @returns undefined before the first refresh.
      */
     stateOf(feed: Feed, signal: AbortSignal): Promise<FeedState | undefined>;
     /**

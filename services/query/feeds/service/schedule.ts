@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { LRUCache } from "lru-cache";
 import { createLanes } from "../concurrency.ts";
 import type { FeedState } from "../lists/feed-state.ts";
@@ -74,7 +75,7 @@ const MAX_YIELD_MS = 5_000;
 export function openSchedule(options: ScheduleOptions): Schedule {
   const { basisOf, onRefresh } = options;
   const stopping = new AbortController();
-  const running = new Map<string, Promise<FeedState>>();
+  const share = createSingleFlight<string, FeedState>();
   const last = new Map<string, Last>();
   /** The ready-made feeds that are read. */
   const read = new LRUCache<string, Feed>({ max: MAX_READ, ttl: KEPT_AFTER_READ_MS });
@@ -107,12 +108,6 @@ export function openSchedule(options: ScheduleOptions): Schedule {
   };
   // One that is under way may have begun before the change that the caller wants to see.
   const keyOf = (feed: Feed) => `${feed.id} ${basisOf(feed)}`;
-  const share = (feed: Feed, started: Promise<FeedState>): Promise<FeedState> => {
-    const key = keyOf(feed);
-    const shared = started.finally(() => running.delete(key));
-    running.set(key, shared);
-    return shared;
-  };
   const laneOf = (feed: Feed, isUrgent: boolean) => ({
     owner: feed.workspaceId,
     isSlow: (last.get(feed.id)?.tookMs ?? 0) > SLOW_MS,
@@ -137,16 +132,12 @@ export function openSchedule(options: ScheduleOptions): Schedule {
     queued.delete(id);
     // It may have changed while it waited for its lane; a request that waits for it refreshes it itself.
     const feed = stopping.signal.aborted ? undefined : dueFeeds().find((due) => due.id === id);
-    if (feed !== undefined && !running.has(keyOf(feed))) await share(feed, begin(feed, REFRESH_AFTER_MS));
+    if (feed === undefined || share.has(keyOf(feed))) return;
+    await share(keyOf(feed), () => begin(feed, REFRESH_AFTER_MS));
   };
 
   return {
-    refresh: (feed, maxAgeMs) =>
-      running.get(keyOf(feed)) ??
-      share(
-        feed,
-        runInLane(laneOf(feed, true), () => begin(feed, maxAgeMs)),
-      ),
+    refresh: (feed, maxAgeMs) => share(keyOf(feed), () => runInLane(laneOf(feed, true), () => begin(feed, maxAgeMs))),
     noteRead: (feed) => void read.set(feed.id, feed),
     async look() {
       const made = new Set(options.made().map(({ id }) => id));
@@ -154,7 +145,7 @@ export function openSchedule(options: ScheduleOptions): Schedule {
       for (const feed of dueFeeds().sort((one, other) => order(one) - order(other))) {
         if (queued.has(feed.id)) continue;
         queued.add(feed.id);
-        // Its failure is told to onRefresh; the others are refreshed all the same.
+        // onRefresh hears of its failure; the other feeds are refreshed all the same.
         runInLane(laneOf(feed, order(feed) === 0), () => refreshQueued(feed.id)).catch(() => {});
       }
     },
@@ -162,7 +153,7 @@ export function openSchedule(options: ScheduleOptions): Schedule {
     mostAttackers: () => Math.max(0, ...Array.from(last.values(), ({ attackers }) => attackers)),
     async stop() {
       stopping.abort();
-      await Promise.allSettled(running.values());
+      await share.settled();
     },
   };
 }
