@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LISTED_FIELDS } from "../fields.ts";
 import { readQuery } from "../read-query.ts";
-import { complete, fieldAt, type KnownValues, writeValue } from "./complete.ts";
+import { complete, type KnownValues, valueAt, writeValue } from "./complete.ts";
 
 const TAGS = [
   { value: "mirai", name: "Mirai" },
@@ -60,10 +60,10 @@ test.each([
 });
 
 test("the field at the cursor says which values a caller has to load", () => {
-  expect(fieldAt("port:22 tags:m", 14)).toBe("tag");
-  expect(fieldAt("country:(DE OR ", 15)).toBe("country");
-  expect(fieldAt("port:22 ta", 10)).toBeUndefined();
-  expect(fieldAt("os:x", 4)).toBeUndefined();
+  expect(valueAt("port:22 tags:m x", 14)).toEqual({ field: "tag", from: 13, to: 14 });
+  expect(valueAt("country:(DE OR ", 15)).toEqual({ field: "country", from: 15, to: 15 });
+  expect(valueAt("port:22 ta", 10)).toBeUndefined();
+  expect(valueAt("os:x", 4)).toBeUndefined();
 });
 
 test("every suggested field is one of the language, and every written value stands for itself", () => {

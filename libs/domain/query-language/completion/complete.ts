@@ -13,20 +13,25 @@ export type Suggestion = {
   readonly text: string;
   /** What it means; empty where the text says it all. */
   readonly meaning: string;
+  /** How many addresses have the value. */
+  readonly count?: number | undefined;
 };
 
-/** A value of a field, which is found by either. */
-export type KnownValue = { readonly value: string; readonly name: string };
-/** The values that the caller knows of a field; undefined for none. */
+/** A value of a field, which is found by its text or name, with how many addresses have it. */
+export type KnownValue = { readonly value: string; readonly name: string; readonly count?: number | undefined };
+/** The values that the caller knows of a field, in the order of their suggestions; undefined for none. */
 export type KnownValues = (field: Field) => readonly KnownValue[] | undefined;
 
 const MAX_SUGGESTIONS = 10;
 
-/** The field whose value is being written there, by which a caller knows which values to load. */
-export function fieldAt(text: string, cursor: number): Field | undefined {
+/** Where a value is being written, by which a caller knows which values to load. */
+export type ValueAt = Pick<Completion, "from" | "to"> & { readonly field: Field };
+
+export function valueAt(text: string, cursor: number): ValueAt | undefined {
   const context = contextAt(text, cursor);
   const found = context?.field === undefined ? undefined : findField(context.field);
-  return found !== undefined && "kind" in found && "field" in found ? found.field : undefined;
+  if (context === undefined || found === undefined || !("kind" in found && "field" in found)) return undefined;
+  return { field: found.field, from: context.from, to: endOfValue(text, cursor, context) };
 }
 
 /** Suggests fields, or values of the field before the cursor; those that begin with what is written come first. */
@@ -38,15 +43,19 @@ export function complete(text: string, cursor: number, known: KnownValues): Comp
     const to = cursor + (/^[\w.]*:?/.exec(text.slice(cursor))?.[0].length ?? 0);
     return { from, to, suggestions: typed === "" || isQuoted ? [] : suggestFields(typed) };
   }
-  const rest = text.slice(cursor);
-  const end = isQuoted && isClosedIn(rest) ? END_OF_QUOTED : END_OF_VALUE;
-  const to = cursor + (end.exec(rest)?.[0].length ?? 0);
+  const to = endOfValue(text, cursor, context);
   const found = findField(field);
   return { from, to, suggestions: "kind" in found ? suggestValues(found, typed, known) : [] };
 }
 
 const END_OF_VALUE = /^[^\s()]*/;
 const END_OF_QUOTED = /^(?:[^"\\]|\\.)*"/s;
+
+function endOfValue(text: string, cursor: number, { isQuoted }: CursorContext): number {
+  const after = text.slice(cursor);
+  const end = isQuoted && isClosedIn(after) ? END_OF_QUOTED : END_OF_VALUE;
+  return cursor + (end.exec(after)?.[0].length ?? 0);
+}
 
 /** Whether the first quote closes the text before: quotes that open and close each other are an even number. */
 const isClosedIn = (rest: string) => (rest.replace(/\\./gs, "").match(/"/g)?.length ?? 0) % 2 === 1;
@@ -124,7 +133,8 @@ const TIMES = [
 ] as const;
 
 function valuesOf(kind: FieldKind, known: KnownValues): readonly KnownValue[] {
-  const plain = (values: readonly (string | number)[]) => values.map((value) => ({ value: String(value), name: "" }));
+  const plain = (values: readonly (string | number)[], counted: readonly KnownValue[] = []) =>
+    values.map((value) => counted.find((one) => one.value === String(value)) ?? { value: String(value), name: "" });
   switch (kind.kind) {
     case "boolean":
       return plain(["true", "false"]);
@@ -133,7 +143,9 @@ function valuesOf(kind: FieldKind, known: KnownValues): readonly KnownValue[] {
     case "number":
       return kind.values === undefined ? (known(kind.field) ?? []) : plain(kind.values);
     case "value":
-      return known(kind.field) ?? plain(kind.values ?? kind.usual ?? []);
+      return kind.values === undefined
+        ? (known(kind.field) ?? plain(kind.usual ?? []))
+        : plain(kind.values, known(kind.field));
     case "words":
       return known(kind.field) ?? [];
     default:
@@ -151,7 +163,7 @@ function suggestValues(kind: FieldKind, typed: string, known: KnownValues): Sugg
     !begins(one) && (one.value.toLowerCase().includes(typed) || one.name.toLowerCase().includes(typed));
   return [...values.filter(begins), ...values.filter(contains)]
     .slice(0, MAX_SUGGESTIONS)
-    .map(({ value, name }) => ({ text: writeValue(value), meaning: name === value ? "" : name }));
+    .map(({ value, name, count }) => ({ text: writeValue(value), meaning: name === value ? "" : name, count }));
 }
 
 /** A value as a query has it, in quotes where it would not stand for itself. */
