@@ -4,6 +4,7 @@ import "./style/parts.css";
 import "./style/completion.css";
 import "./style/feeds.css";
 import "./style/tables.css";
+import "./style/values.css";
 import { showStartFault } from "./faults/fault.ts";
 import { provideUsableLanguage } from "./faults/language.ts";
 

@@ -34,7 +34,7 @@ test("matches are sorted by their headings, and what they did narrows the query"
     page.locator("[data-matches]", { hasText: number === "1" ? "1 address matches." : `${number} addresses match.` });
   const value = page.locator('section[aria-labelledby="what-they-did"] tbody tr').first();
   const [addresses = ""] = await value.locator("td.number").allTextContents();
-  await value.getByRole("link").click();
+  await value.getByRole("link").first().click();
   await settled();
   await matches(addresses.trim()).waitFor();
   await page.goBack();
@@ -42,9 +42,84 @@ test("matches are sorted by their headings, and what they did narrows the query"
   await worm.click();
   await matches("1").waitFor();
   await settled();
-  expect(new URL(page.url()).searchParams.get("query")).toMatch(/^\(tags:scanner\) tags:[0-9a-f-]{36}$/);
+  expect(new URL(page.url()).searchParams.get("query")).toMatch(/^tags:scanner tags:[0-9a-f-]{36}$/);
   await expectAccessible(ours, "search");
   expect(await page.locator("main script, main img").count()).toBe(0);
+  await page.goBack();
+  await matches(count(CROWD + 1)).waitFor();
+  const row = page.locator("[data-page] tbody tr", { hasText: NOISE });
+  await row.getByRole("link", { name: `not Worm ${SCRIPT}` }).press("Enter");
+  await matches(count(CROWD)).waitFor();
+  await settled();
+  expect(new URL(page.url()).searchParams.get("query")).toBe("tags:scanner NOT tags:worm");
+  await page.goBack();
+  await row.getByRole("link", { name: `only Worm ${SCRIPT}` }).press("Enter");
+  await matches("1").waitFor();
+  expect(new URL(page.url()).searchParams.get("query")).toBe("tags:worm");
+  expect(faults).toEqual([]);
+});
+
+test("numbers and rows follow what is typed, and only Enter makes it the page's", async () => {
+  const { page, faults, open, settled } = ours;
+  await open("/search?query=tags%3Ascanner");
+  const box = page.getByRole("combobox", { name: "Query" });
+  const matches = (text: string) => page.locator("[data-matches]", { hasText: text }).waitFor();
+  const queryOfPage = () => new URL(page.url()).searchParams.get("query");
+  const entries = await page.evaluate("history.length");
+  await box.press("End");
+  await box.pressSequentially(" port:80");
+  await matches("1 address matches.");
+  await settled();
+  expect(await page.locator("[data-page] tbody th").allTextContents()).toEqual([NOISE]);
+  expect([queryOfPage(), await page.evaluate("history.length")]).toEqual(["tags:scanner", entries]);
+  const errorsAfterMs = page.evaluate(MS_FROM_INPUT_TO_ERRORS);
+  await box.pressSequentially(" (");
+  expect(await errorsAfterMs).toBeGreaterThanOrEqual(1_000);
+  expect(await page.locator(".outdated [data-matches]").textContent()).toBe("1 address matches.");
+  await box.press("Backspace");
+  await page.locator("#query-errors").waitFor({ state: "detached" });
+  await box.press("Enter");
+  await settled();
+  expect([queryOfPage(), await page.evaluate("history.length")]).toEqual(["tags:scanner port:80", Number(entries) + 1]);
+  expect(await box.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+  await box.fill("tags:worm");
+  await box.press("(");
+  await box.press("Enter");
+  await page.locator("#query-errors").waitFor();
+  expect(await page.locator("[data-matches]").count()).toBe(0);
+  await page.goBack();
+  await page.goBack();
+  await matches(`${count(CROWD + 1)} addresses match.`);
+  expect([await box.inputValue(), queryOfPage()]).toEqual(["tags:scanner", "tags:scanner"]);
+  expect(faults).toEqual([]);
+});
+
+const MS_FROM_INPUT_TO_ERRORS = `new Promise((resolve) => {
+  let typed = 0;
+  document.addEventListener("input", () => { typed = performance.now(); }, true);
+  new MutationObserver((_, observer) => {
+    if (document.querySelector("#query-errors") === null) return;
+    observer.disconnect();
+    resolve(performance.now() - typed);
+  }).observe(document.body, { childList: true, subtree: true });
+})`;
+
+test("a slow answer leaves the one before in its place, and is given up when more is typed", async () => {
+  const { page, faults, open } = ours;
+  await open("/search?query=tags%3Ascanner");
+  const box = page.getByRole("combobox", { name: "Query" });
+  const isOf = (query: string) => (url: URL) =>
+    url.pathname === "/v3/gnql/stats" && url.searchParams.get("query") === query;
+  // Never answered.
+  await page.route(isOf("tags:worm"), () => undefined);
+  await box.fill("tags:worm");
+  await page.locator(".outdated [data-matches]").waitFor();
+  expect(await page.locator("[data-matches]").textContent()).toBe(`${count(CROWD + 1)} addresses match.`);
+  const givenUp = page.waitForEvent("requestfailed", (request) => isOf("tags:worm")(new URL(request.url())));
+  await box.fill("NOT tags:worm");
+  await givenUp;
+  await page.locator("[data-matches]", { hasText: `${count(CROWD)} addresses match.` }).waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   expect(faults).toEqual([]);
 });
 
@@ -88,10 +163,24 @@ test("the box completes fields, values and tags with the keyboard alone, and Esc
   expect(await box.inputValue()).toBe("classification:unknown ");
   expect(await options.count()).toBe(0);
   await box.fill("tags:sc");
-  await options.filter({ hasText: "scanner" }).waitFor();
+  await options.filter({ hasText: `scanner Scanner${count(CROWD + 1)} addresses` }).waitFor();
   await box.press("Escape");
   expect(await options.count()).toBe(0);
   expect(await box.inputValue()).toBe("tags:sc");
+  for (const [query, value] of [
+    ["NOT tags:worm tags:", `scanner Scanner${count(CROWD)} addresses`],
+    ["tags:worm country_code:", "DE Germany1 address"],
+    ["tags:worm port:", "80 1 address"],
+    ["tags:worm AND path:", "1 address"],
+    ["tags:worm OR classification:", "malicious 1 address"],
+    ["asn:", `AS64500 ${count(CROWD + 1)} addresses`],
+  ] as const) {
+    await box.fill(query);
+    await options.filter({ hasText: value }).first().waitFor();
+  }
+  await box.fill("tags:sc");
+  await options.filter({ hasText: "scanner" }).waitFor();
+  await box.press("Escape");
   await box.press("ArrowDown");
   await options.filter({ hasText: "scanner" }).click();
   expect(await box.inputValue()).toBe("tags:scanner ");
@@ -149,7 +238,7 @@ test("an error of a query stands at its place, and nothing is searched", async (
 
 test("values on every page lead to the search for them, which finds what the page is about", async () => {
   const { page, faults, open, settled } = ours;
-  const fieldOf = (query: string) => /([a-z0-9_]+):[^ ]/.exec(query.replace(/^\(.*\) /, ""))?.[1] ?? "";
+  const fieldOf = (query: string) => /([a-z0-9_]+):[^ ]/.exec(query.replace(/^tags:worm /, ""))?.[1] ?? "";
   /** Two of each field. */
   const queries = new Map<string, Set<string>>();
   const hrefs = (links: { getAttribute(name: string): string | null }[]) =>
@@ -162,7 +251,7 @@ test("values on every page lead to the search for them, which finds what the pag
       await page.locator("[data-observations-page]").waitFor();
       await settled();
     }
-    for (const href of await page.locator('main a[href*="/search?query="]').evaluateAll(hrefs)) {
+    for (const href of await page.locator('main a[href*="/search?query="]:not(.instead a)').evaluateAll(hrefs)) {
       const query = new URL(href, shown.url).searchParams.get("query") ?? "";
       const known = queries.get(fieldOf(query)) ?? new Set();
       if (known.size < 2) queries.set(fieldOf(query), known.add(query));
@@ -244,6 +333,29 @@ test("without a key nothing is listed before it is asked for, as each address is
   await window.page.getByRole("button", { name: /^List the first 25/ }).click();
   await window.page.locator("[data-page] tbody tr").waitFor();
   expect(await window.page.locator("[data-page] tbody th").allTextContents()).toEqual([NOISE]);
+  expect(window.faults).toEqual([]);
+  await window.close();
+});
+
+test("under a plan with a limit, addresses are listed at Enter, not while one types", async () => {
+  const key = await shown.world.addCaller("standard", []);
+  const window = await openExplorer(browser, shown.url, { key });
+  const { page } = window;
+  const listed: string[] = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.pathname === "/v3/gnql/metadata") listed.push(url.searchParams.get("query") ?? "");
+  });
+  await window.open("/search?query=tags%3Aworm");
+  const box = page.getByRole("combobox", { name: "Query" });
+  await box.fill("tags:scanner");
+  await page.locator("[data-matches]", { hasText: `${count(CROWD + 1)} addresses match.` }).waitFor();
+  await window.settled();
+  expect(await page.getByRole("button", { name: /^List the first 25/ }).count()).toBe(1);
+  expect(await page.locator(".outdated [data-page] tbody th").allTextContents()).toEqual([NOISE]);
+  await box.press("Enter");
+  await page.locator("[data-page] tbody tr").nth(24).waitFor();
+  expect(listed).toEqual(["tags:worm", "tags:scanner"]);
   expect(window.faults).toEqual([]);
   await window.close();
 });

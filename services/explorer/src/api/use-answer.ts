@@ -22,7 +22,9 @@ export function useAnswer<Answer>(question: Question<Answer> | undefined): Loadi
     const controller = new AbortController();
     setState(({ data }) => ({ data, failure: undefined, isLoading: true }));
     ask(question, key, controller.signal).then(
-      (data) => setState({ data, failure: undefined, isLoading: false }),
+      (data) => {
+        if (!controller.signal.aborted) setState({ data, failure: undefined, isLoading: false });
+      },
       (error: unknown) => {
         if (controller.signal.aborted) return;
         const failure = error instanceof ApiFailure ? error : new ApiFailure(500, String(error));

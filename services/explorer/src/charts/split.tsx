@@ -1,5 +1,4 @@
 import type { Intention } from "../api/operations.ts";
-import { searchPath } from "../routing/paths.ts";
 import { Badge } from "../shell/badge.tsx";
 import { formatCount, formatShare } from "../text/format.ts";
 
@@ -8,12 +7,12 @@ export type SplitPart = { readonly classification: Intention; readonly addresses
 type SplitProps = {
   readonly parts: readonly SplitPart[];
   readonly total: number;
-  /** The search whose count is the number of a part. */
-  readonly searchOf?: (classification: Intention) => string;
+  /** The path of the search whose count is the number of a part. */
+  readonly pathOf?: (classification: Intention) => string;
 };
 
 /** Addresses by classification: a bar, and the numbers in words. */
-export function Split({ parts, total, searchOf }: SplitProps) {
+export function Split({ parts, total, pathOf }: SplitProps) {
   return (
     <div class="split">
       <div class="split-bar" aria-hidden="true">
@@ -26,10 +25,10 @@ export function Split({ parts, total, searchOf }: SplitProps) {
           <li key={classification}>
             <Badge verdict={classification} />{" "}
             <strong>
-              {searchOf === undefined || addresses === 0 ? (
+              {pathOf === undefined || addresses === 0 ? (
                 formatCount(addresses)
               ) : (
-                <a href={searchPath(searchOf(classification))}>{formatCount(addresses)}</a>
+                <a href={pathOf(classification)}>{formatCount(addresses)}</a>
               )}
             </strong>{" "}
             <span class="faint">{formatShare(addresses, total)}</span>

@@ -10,7 +10,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
 import { Loaded } from "../../faults/loaded.tsx";
-import { asnPath, countryPath } from "../../routing/paths.ts";
+import { asnPath, countryPath, searchPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
@@ -67,7 +67,7 @@ export function WhatCameIn({ days }: { readonly days: number }) {
               </p>
               <Split
                 total={total}
-                searchOf={(classification) => `classification:${classification} last_seen:>=${start}`}
+                pathOf={(classification) => searchPath(`classification:${classification} last_seen:>=${start}`)}
                 parts={classifications.map(({ classification, active_ips: addresses }) => ({
                   classification,
                   addresses,

@@ -4,11 +4,11 @@ import { ask } from "../../api/ask.ts";
 import { ApiFailure } from "../../api/failure.ts";
 import { useKey } from "../../api/kept-key.ts";
 import type { SearchPage } from "../../api/operations.ts";
-import { searchMetadataOf } from "../../api/questions.ts";
+import { plansOfService, searchMetadataOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath, pagePath } from "../../routing/paths.ts";
-import { ValueLink } from "../../search/value-search.tsx";
+import { FieldValue, type Search } from "../../search/narrowing-value.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
@@ -19,33 +19,41 @@ import { downloadMatches, FORMATS } from "./download.ts";
 /** Each listed address is a lookup. */
 const SIZE = 25;
 
-type MatchesProps = { readonly query: string; readonly days: string };
+type MatchesProps = {
+  readonly search: Search;
+  /** Whether its reader is still typing the query. */
+  readonly isTyped: boolean;
+};
+/** What was listed by buttons: pages before, and the token of the current one. */
+type Listed = { readonly of: string; readonly before: readonly Row[]; readonly scroll: string };
 
-/** The addresses that match, more of them as they are asked for. Callers without a key have few lookups, so they ask first. */
-export function Matches({ query, days }: MatchesProps) {
-  const { key } = useKey();
-  const [kept, setKept] = useState<readonly Row[]>([]);
-  const [scroll, setScroll] = useState(key === "" ? undefined : "");
+/** The addresses that match, more of them as they are asked for. Each is a lookup: who has few of them asks first. */
+export function Matches({ search, isTyped }: MatchesProps) {
+  const { query, days } = search;
+  const [listed, setListed] = useState<Listed>();
+  const asksFirst = useAsksFirst(isTyped);
+  const { before, scroll } = listed?.of === query ? listed : { before: [], scroll: asksFirst ? undefined : "" };
   const page = useAnswer(scroll === undefined ? undefined : searchMetadataOf(query, days, SIZE, scroll));
-  const shown = page.isLoading ? [] : (page.data?.data ?? []);
+  const isOutdated = page.data !== undefined && page.data.request_metadata.query !== query;
+  const shown = isOutdated && before.length > 0 ? [] : (page.data?.data ?? []);
   // For a moment the page before is still there.
-  const rows = [...new Map([...kept, ...shown].map((row) => [row.ip, row])).values()];
+  const rows = [...new Map([...before, ...shown].map((row) => [row.ip, row])).values()];
   const { count = 0, scroll: next = "" } = page.data?.request_metadata ?? {};
-  const showNext = () => {
-    setKept(rows);
-    setScroll(next);
-  };
   return (
     <section aria-labelledby="matches">
       <div class="bar-of-choices">
         <h2 id="matches">Addresses</h2>
         <a href={pagePath("/feeds", { query, days })}>Make a feed of them</a>
-        <Downloads query={query} days={days} />
+        <Downloads {...search} />
       </div>
-      {rows.length === 0 ? null : <Rows rows={rows} />}
+      {rows.length === 0 ? null : (
+        <div class={isOutdated ? "outdated" : ""}>
+          <Rows rows={rows} search={search} />
+        </div>
+      )}
       {scroll === undefined ? (
         <p>
-          <button type="button" onClick={() => setScroll("")}>
+          <button type="button" onClick={() => setListed({ of: query, before: [], scroll: "" })}>
             List the first {SIZE}, each of which is a lookup
           </button>
         </p>
@@ -57,7 +65,7 @@ export function Matches({ query, days }: MatchesProps) {
             ) : (
               <p>
                 {next === "" ? null : (
-                  <button type="button" onClick={showNext}>
+                  <button type="button" onClick={() => setListed({ of: query, before: rows, scroll: next })}>
                     Show {SIZE} more
                   </button>
                 )}{" "}
@@ -72,6 +80,14 @@ export function Matches({ query, days }: MatchesProps) {
       )}
     </section>
   );
+}
+
+/** Callers without a key have few lookups, and those of a plan that limits them would spend many while they type. */
+function useAsksFirst(isTyped: boolean): boolean {
+  const { key } = useKey();
+  const plans = useAnswer(isTyped && key !== "" ? plansOfService() : undefined);
+  const isUnlimited = plans.data !== undefined && plans.data.caller.lookups_per_day === undefined;
+  return key === "" || (isTyped && !isUnlimited);
 }
 
 type Row = SearchPage["data"][number];
@@ -92,7 +108,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { heading: "Country", by: (row) => metadataOf(row)?.source_country || undefined },
 ];
 
-function Rows({ rows }: { readonly rows: readonly Row[] }) {
+function Rows({ rows, search }: { readonly rows: readonly Row[]; readonly search: Search }) {
   const { sorted, head } = useSorted(rows, COLUMNS);
   return (
     <ScrollRegion label="Addresses that match">
@@ -107,28 +123,32 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
               tags = [],
             } = row.internet_scanner_intelligence;
             const metadata = metadataOf(row);
+            const verdict = classification === "" ? "unknown" : classification;
             return (
               <tr key={row.ip}>
                 <th scope="row">
                   <a href={addressPath(row.ip)}>{row.ip}</a>
                 </th>
                 <td>
-                  <Badge verdict={classification === "" ? "unknown" : classification} />
+                  <FieldValue search={search} field="classification" value={verdict}>
+                    <Badge verdict={verdict} />
+                  </FieldValue>
                 </td>
                 <td class="when">{formatMinute(last)}</td>
                 <td class="names">
                   {tags.map(({ slug = "", name = slug }, index) => (
                     <span key={slug}>
                       {index === 0 ? "" : ", "}
-                      <ValueLink field="tag" value={slug} text={name} />
+                      <FieldValue search={search} field="tag" value={slug} text={name} />
                     </span>
                   ))}
                 </td>
                 <td class="name">
-                  <ValueLink field="organization" value={metadata?.organization ?? ""} />
+                  <FieldValue search={search} field="organization" value={metadata?.organization ?? ""} />
                 </td>
                 <td class="name">
-                  <ValueLink
+                  <FieldValue
+                    search={search}
                     field="country_code"
                     value={metadata?.source_country_code ?? ""}
                     text={metadata?.source_country ?? ""}
@@ -144,7 +164,7 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
 }
 
 /** All matches as a file, which the page makes of the pages of the search. */
-function Downloads({ query, days }: MatchesProps) {
+function Downloads({ query, days }: Search) {
   const { key } = useKey();
   const [progress, setProgress] = useState("");
   const [isRunning, setIsRunning] = useState(false);

@@ -5,6 +5,8 @@ import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
 import { Loaded } from "../../faults/loaded.tsx";
 import { comparePath, searchPath } from "../../routing/paths.ts";
+import { narrow } from "../../search/narrow.ts";
+import { FieldValue, type Search } from "../../search/narrowing-value.tsx";
 import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
 import { plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
@@ -12,22 +14,23 @@ import { Hostile } from "../../text/hostile.tsx";
 /** How many entries each list shows. */
 const ENTRIES = 10;
 
-type QueryStatsProps = { readonly query: string; readonly days: string };
-
 /** How many addresses match, and what they have in common; each value narrows the query. Costs no lookup. */
-export function QueryStats({ query, days }: QueryStatsProps) {
-  const stats = useAnswer(searchStatsOf(query, days, ENTRIES));
+export function QueryStats({ search }: { readonly search: Search }) {
+  const stats = useAnswer(searchStatsOf(search.query, search.days, ENTRIES));
   return (
     <section aria-labelledby="in-common">
       <h2 id="in-common">What they have in common</h2>
       <Loaded of={stats} what="what the addresses have in common">
-        {(found) => <Found query={query} days={days} found={found} />}
+        {(found) => <Found search={search} found={found} />}
       </Loaded>
     </section>
   );
 }
 
-function Found({ query, days, found }: QueryStatsProps & { readonly found: SearchStats }) {
+type FoundProps = { readonly search: Search; readonly found: SearchStats };
+
+function Found({ search, found }: FoundProps) {
+  const { query, days } = search;
   const { count, stats, adjusted_query: adjusted } = found;
   const listOf = (
     heading: string,
@@ -44,18 +47,14 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
           key: value,
           sortName: name,
           value: addresses,
-          name: (
-            <a href={searchPath(`(${query}) ${conditionOn(field, value)}`, days)}>
-              <Hostile text={name} />
-            </a>
-          ),
+          name: <FieldValue search={search} field={field} value={value} text={name} />,
         }))}
       />
     </section>
   );
   return (
     <>
-      <p data-matches>
+      <p data-matches role="status">
         <strong>{plural(count, "address", "addresses")}</strong> {count === 1 ? "matches" : "match"}.
       </p>
       <p>
@@ -71,6 +70,7 @@ function Found({ query, days, found }: QueryStatsProps & { readonly found: Searc
           <Split
             parts={stats.classifications.map(({ classification, count: addresses }) => ({ classification, addresses }))}
             total={count}
+            pathOf={(classification) => searchPath(narrow(query, conditionOn("classification", classification)), days)}
           />
           <div class="grid">
             {listOf(

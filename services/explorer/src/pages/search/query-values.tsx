@@ -4,32 +4,33 @@ import { searchValuesOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Loaded } from "../../faults/loaded.tsx";
-import { searchPath } from "../../routing/paths.ts";
+import { NarrowingValue, type Search } from "../../search/narrowing-value.tsx";
 import { conditionOn, type SearchedField } from "../../search/value-search.tsx";
-import { Hostile } from "../../text/hostile.tsx";
 
 /** How many entries each list shows. */
 const ENTRIES = 10;
 
-type QueryValuesProps = { readonly query: string; readonly days: string };
-
 /** What the matching addresses did: ports, paths, agents and fingerprints; each narrows the query. Costs no lookup. */
-export function QueryValues({ query, days }: QueryValuesProps) {
-  const values = useAnswer(searchValuesOf(query, days, ENTRIES));
+export function QueryValues({ search }: { readonly search: Search }) {
+  const values = useAnswer(searchValuesOf(search.query, search.days, ENTRIES));
   return (
     <section aria-labelledby="what-they-did">
       <h2 id="what-they-did">What they did</h2>
       <Loaded of={values} what="what the addresses did">
-        {({ count, values: found }) => (count === 0 ? null : <Lists {...{ query, days, count, found }} />)}
+        {({ count, values: found }) => (count === 0 ? null : <Lists {...{ search, count, found }} />)}
       </Loaded>
     </section>
   );
 }
 
-type ListsProps = QueryValuesProps & { readonly count: number; readonly found: SearchValues["values"] };
+type ListsProps = {
+  readonly search: Search;
+  readonly count: number;
+  readonly found: SearchValues["values"];
+};
 type Entry = readonly [name: string, condition: string, addresses: number];
 
-function Lists({ query, days, count, found }: ListsProps) {
+function Lists({ search, count, found }: ListsProps) {
   const on = (field: SearchedField, entries: readonly { readonly value: string; readonly count: number }[]) =>
     entries.map(({ value, count: addresses }): Entry => [value, conditionOn(field, value), addresses]);
   const ports = found.ports.map(
@@ -56,11 +57,7 @@ function Lists({ query, days, count, found }: ListsProps) {
               key: name,
               sortName: name,
               value: addresses,
-              name: (
-                <a href={searchPath(`(${query}) ${condition}`, days)}>
-                  <Hostile text={name} />
-                </a>
-              ),
+              name: <NarrowingValue search={search} condition={condition} text={name} />,
             }))}
           />
         </section>

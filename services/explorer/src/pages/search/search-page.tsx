@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useKey } from "../../api/kept-key.ts";
 import type { QueryValidation } from "../../api/operations.ts";
@@ -8,6 +9,7 @@ import { usePageTitle } from "../../frame/layout.tsx";
 import { pagePath, searchPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
 import { QueryInput } from "../../search/completion/query-input.tsx";
+import type { Search } from "../../search/narrowing-value.tsx";
 import { QueryWarnings } from "../../search/query-warnings.tsx";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { plural } from "../../text/format.ts";
@@ -16,6 +18,7 @@ import { Matches } from "./matches.tsx";
 import { QueryErrors } from "./query-errors.tsx";
 import { QueryStats } from "./query-stats.tsx";
 import { QueryValues } from "./query-values.tsx";
+import { type Typed, useTyped } from "./use-typed.ts";
 
 const DAYS = ["", "1", "7", "30", "90"] as const;
 const ANY_DAYS = /^(?:[1-9]|[1-8]\d|90)$/;
@@ -31,11 +34,12 @@ export function SearchPage() {
   const { values, set } = useParameters({ query: "", days: "" });
   const { query } = values;
   const days = ANY_DAYS.test(values.days) ? values.days : "";
+  const { onType, ...typed } = useTyped(query);
   usePageTitle(query === "" ? "Search" : query);
   return (
     <>
       <h1>Search</h1>
-      <QueryForm key={query} query={query} days={days} />
+      <QueryForm query={query} days={days} onType={onType} />
       <div class="bar-of-choices">
         <Choice
           label="Observations of"
@@ -51,18 +55,14 @@ export function SearchPage() {
           {days === "1" ? "this day" : `these ${days} days`} alone, in whole hours.
         </p>
       )}
-      {query === "" ? <Examples /> : <Checked key={query} query={query} days={days} />}
+      <Results query={query} days={days} {...typed} />
     </>
   );
 }
 
-type QueryProps = {
-  readonly query: string;
-  /** How many days back observations count; empty for all. */
-  readonly days: string;
-};
+type QueryFormProps = Search & { readonly onType: (text: string) => void };
 
-function QueryForm({ query, days }: QueryProps) {
+function QueryForm({ query, days, onType }: QueryFormProps) {
   const { route } = useLocation();
   const search = (event: SubmitEvent) => {
     event.preventDefault();
@@ -72,38 +72,78 @@ function QueryForm({ query, days }: QueryProps) {
   return (
     <search class="large">
       <form onSubmit={search}>
-        <QueryInput name="query" query={query} label="Query" errorId="query-errors" />
+        <QueryInput
+          name="query"
+          query={query}
+          days={days}
+          label="Query"
+          errorId="query-errors"
+          onType={(text) => onType(text.trim())}
+        />
         <button type="submit">Search</button>
       </form>
     </search>
   );
 }
 
-/** Asks for matches only when the query is right, so that an error costs nothing and shows its place. */
-function Checked({ query, days }: QueryProps) {
-  const validation = useAnswer(validationOf(query));
+/**
+ * The answers to what is typed, and until it is a right query those to the last one that was. Matches are asked for only
+ * then, so that an error costs nothing and shows its place.
+ * @param query what was searched with Enter, or by the page's URL.
+ */
+function Results({ query, days, text, isSettled }: Search & Typed) {
+  const validation = useAnswer(text === "" ? undefined : validationOf(text));
+  const { data: checked, failure } = validation;
+  const lastRight = useRef<QueryValidation>(undefined);
+  if (checked?.valid === true) lastRight.current = checked;
+  const isWrong = text !== "" && checked?.valid === false && checked.query === text;
+  const right = isWrong && text === query ? undefined : lastRight.current;
+  const isEmpty = query === "" && (text === "" || (right === undefined && failure === undefined));
   return (
-    <Loaded of={validation} what="whether the query is right">
-      {(checked) =>
-        checked.valid ? <Found query={query} days={days} checked={checked} /> : <QueryErrors {...checked} />
-      }
-    </Loaded>
+    <>
+      {isWrong && isSettled ? <QueryErrors {...checked} /> : null}
+      {isEmpty ? (
+        <Examples />
+      ) : (
+        <Loaded of={validation} what="whether the query is right">
+          {() =>
+            right === undefined ? null : (
+              <div class={right.query === text ? "" : "outdated"}>
+                <Found
+                  search={{ query: right.query, days }}
+                  checked={right}
+                  isTyped={right.query !== query}
+                  isSettled={isSettled}
+                />
+              </div>
+            )
+          }
+        </Loaded>
+      )}
+    </>
   );
 }
 
-function Found({ query, days, checked }: QueryProps & { readonly checked: QueryValidation }) {
+type FoundProps = {
+  readonly search: Search;
+  readonly checked: QueryValidation;
+  readonly isTyped: boolean;
+  readonly isSettled: boolean;
+};
+
+function Found({ search, checked, isTyped, isSettled }: FoundProps) {
   const { key } = useKey();
   return (
     <>
-      <QueryWarnings warnings={checked.warnings} />
-      {query.includes(":") ? null : (
+      {isSettled ? <QueryWarnings warnings={checked.warnings} /> : null}
+      {search.query.includes(":") ? null : (
         <p>
-          <a href={pagePath("/tags", { name: query })}>Tags with this in their names</a>
+          <a href={pagePath("/tags", { name: search.query })}>Tags with this in their names</a>
         </p>
       )}
-      <QueryStats query={query} days={days} />
-      <QueryValues query={query} days={days} />
-      <Matches key={`${days} ${key}`} query={query} days={days} />
+      <QueryStats search={search} />
+      <QueryValues search={search} />
+      <Matches key={`${search.days} ${key}`} search={search} isTyped={isTyped} />
     </>
   );
 }
