@@ -36,6 +36,7 @@ const INVALID: Record<string, string> = {
   QUERY_URL: "noise.example",
   ANSWER_MEMORY_MIB: "15",
   MAX_CONNECTIONS_PER_CLIENT: "0",
+  ACCESS_LOG: "none",
   LOG_CLIENT_ADDRESSES: "yes",
   PLANS_URL: "noise.example/plans",
   REDIS_URL: "http://cache.example",

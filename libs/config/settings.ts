@@ -1,5 +1,5 @@
 import { isWorkspaceId, WORKSPACE_ID_CHARACTERS } from "@noisefloor/domain/access/workspace-id.ts";
-import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
+import { ACCESS_LOGS, LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import {
   type Check,
@@ -99,6 +99,7 @@ export const settingsSchema = z.object({
   LOOKUP_INDEX_ADDRESSES: wholeNumber(0, 1_000_000_000).default(50_000_000),
   ANSWER_MEMORY_MIB: wholeNumber(16, 65_536).default(MEMORY_LIMITS.answers / MEBIBYTE),
   MAX_CONNECTIONS_PER_CLIENT: wholeNumber(1, 100_000).default(512),
+  ACCESS_LOG: z.enum(ACCESS_LOGS, `takes one of ${ACCESS_LOGS.join(", ")}`).default("sampled"),
   LOG_CLIENT_ADDRESSES: flag(false),
   METRICS_TOKEN: z.string().optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: "takes a redis or rediss URL" }).optional(),
@@ -243,6 +244,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
       sensorKeys: variables.SENSOR_KEYS,
       trustedProxies: variables.TRUSTED_PROXIES,
       corsOrigins: variables.CORS_ORIGINS,
+      accessLog: variables.ACCESS_LOG,
       logsClientAddresses: variables.LOG_CLIENT_ADDRESSES,
       metricsToken: variables.METRICS_TOKEN,
       limits: {

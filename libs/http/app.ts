@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import cors from "@fastify/cors";
+import type { AccessLog } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import Fastify, {
   type FastifyBaseLogger,
@@ -22,7 +23,13 @@ import { rejectCrossSite, type SiteOptions } from "./requests/cross-site.ts";
 import { discardUnreadBodies } from "./requests/discard-bodies.ts";
 import { boundJsonBodies } from "./requests/json-bodies.ts";
 import { BODY_CHECK_MS, limitDefaultBodies, REQUEST_TIMEOUT_MS } from "./requests/request-bodies.ts";
-import { type LogRequest, logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
+import {
+  type LogRequest,
+  type LookupSampling,
+  logRequests,
+  logUnrouted,
+  requestLogger,
+} from "./requests/request-log.ts";
 import { normalizeRequestTarget } from "./requests/request-target.ts";
 import { UNKNOWN_PARAMETERS } from "./requests/unknown-parameters.ts";
 import { compressBodies } from "./response-bodies/compression.ts";
@@ -44,6 +51,9 @@ export type HttpAppOptions = {
   readonly trustedProxies?: readonly string[];
   /** Whether logs may contain callers' addresses. */
   readonly logsClientAddresses?: boolean;
+  /** `all` by default. */
+  readonly accessLog?: AccessLog;
+  readonly lookupSampling?: LookupSampling;
   /** Where it is reached, to distinguish its own pages from foreign ones. */
   readonly site?: SiteOptions;
   /** The origins whose pages may call the interface from a browser; `*` means all. */
@@ -83,8 +93,8 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
   const { metrics, toHttpError = () => undefined, trustedProxies = [], corsOrigins = [], site = NO_SITE } = options;
-  const logRequest = requestLogger({ ...options, logsClientAddresses: options.logsClientAddresses ?? false });
-  const app = createServer(options, logRequest, toHttpError);
+  const requestLog = requestLogger(options);
+  const app = createServer(options, requestLog.logRequest, toHttpError);
   app.decorate("toHttpError", toHttpError);
   app.decorate("deadlineMs", options.deadlineMs);
   registerImplement(app);
@@ -95,7 +105,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     (mayGetPage(request) ? app.notFoundPage.send?.(request, reply) : undefined) ??
     reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
-  logRequests(app, logRequest);
+  logRequests(app, requestLog);
   compressBodies(app);
   forbidCaching(app);
   registerLimits(app, metrics, trustedProxies, options.limits);

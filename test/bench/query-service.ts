@@ -35,7 +35,7 @@ export async function startQueryService(
   const url = `http://127.0.0.1:${port}`;
   const { child, errors, finished } = commandLine.run(["query"], {
     ...environmentOf(connection),
-    // The default: every request is logged.
+    // The default, which the command line of the tests does not have.
     LOG_LEVEL: "info",
     HTTP_PORT: String(port),
     PUBLIC_URL,

@@ -34,6 +34,9 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
+/** More than intervals of the log begin meanwhile: each logs its first. */
+const LOOKUPS = 4;
+
 type StartedByNpm = {
   readonly url: string;
   /** Its process group. */
@@ -130,7 +133,9 @@ test("accepted observations survive a kill of the service and a start by npm", a
   await service.finished;
   await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
   npm = await startByNpm();
-  expect(await getJson(`${npm.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
+  for (let asked = 0; asked < LOOKUPS; asked++) {
+    expect(await getJson(`${npm.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
+  }
 });
 
 test("a Ctrl-C, which reaches npm start from the terminal and again from npm, ends all of it cleanly", async () => {
@@ -140,5 +145,11 @@ test("a Ctrl-C, which reaches npm start from the terminal and again from npm, en
   expect(npm.logged(), "no warning and no error").not.toMatch(/"level":[456]0/);
   expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
   const counts = await readFile(join(dataDir, `lookups-${new URL(npm.url).port}.json`), "utf8");
-  expect(JSON.parse(counts), "the lookup without a key, for the next start").toMatchObject({ storage: [{ value: 1 }] });
+  expect(JSON.parse(counts), "lookups without a key, for the next start").toMatchObject({
+    storage: [{ value: LOOKUPS }],
+  });
+  const lines = npm.logged().match(/"operation":"getCommunityIP".*/g) ?? [];
+  const counted = lines.flatMap((line) => /"lookups":(\d+),"msg":"further lookups answered"/.exec(line)?.[1] ?? []);
+  expect(counted.length, "lookups that have no line of their own").toBeGreaterThan(0);
+  expect(counted.map(Number).reduce((sum, lookups) => sum + lookups, lines.length - counted.length)).toBe(LOOKUPS);
 });

@@ -44,7 +44,12 @@ function implement<Path extends string, Body extends z.ZodType>(
     ...options,
     method: operation.method,
     url: routeOf(operation),
-    config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
+    config: {
+      ...options.config,
+      operation: operation.id,
+      keyOf: operation.keyOf ?? "workspace",
+      isLookup: operation.isLookup ?? false,
+    },
     onRequest: [
       nameUnknownParameters(known),
       ...(operation.method === "DELETE" ? [allowNoBody] : []),

@@ -11,6 +11,8 @@ declare module "fastify" {
     operation?: string;
     /** Whose key the route checks; undefined when it checks none. */
     keyOf?: "workspace" | "sensor";
+    /** See {@link Operation.isLookup}. */
+    isLookup?: boolean;
   }
   interface FastifyInstance {
     /** How long an operation may take before its response is a 503. */
@@ -64,6 +66,8 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
   readonly path: Path;
   /** Whose key it checks; a workspace's by default. */
   readonly keyOf?: "workspace" | "sensor";
+  /** Whether it looks up one address: of its successes the log may have samples only. */
+  readonly isLookup?: boolean;
   /** Its OpenAPI tag. */
   readonly group: string;
   readonly summary: string;

@@ -1,10 +1,12 @@
 import { Writable } from "node:stream";
+import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createHttpApp } from "../app.ts";
+import { createHttpApp, type HttpAppOptions } from "../app.ts";
 import { defineOperation } from "../operations/operation.ts";
+import { HttpError } from "../responses/errors.ts";
 import { text } from "./parameters.ts";
 
 const operation = defineOperation({
@@ -19,8 +21,14 @@ const operation = defineOperation({
   errorResponses: {},
 });
 
-/** An application with an operation that runs `handle`, and the lines that it logs. */
-async function makeLogged(handle: () => Promise<Record<string, never>>, level = "info") {
+const lookup = defineOperation({ ...operation, id: "lookUp", path: "/addresses/{name}", isLookup: true });
+
+/** An application with operations that run `handle`, and the lines that it logs. */
+async function makeLogged(
+  handle: () => Promise<Record<string, never>>,
+  level = "info",
+  options: Partial<HttpAppOptions> = {},
+) {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -29,11 +37,17 @@ async function makeLogged(handle: () => Promise<Record<string, never>>, level = 
     },
   });
   const metrics = createMetrics();
-  const app = await createHttpApp({ log: pino({ level }, sink), metrics, deadlineMs: 20 });
+  const app = await createHttpApp({ log: pino({ level }, sink), metrics, deadlineMs: 20, ...options });
   app.implement(operation, handle);
+  app.implement(lookup, handle);
   onTestFinished(() => app.close());
   const headers = { "x-request-id": "mine" };
-  return { ask: (url: string) => app.inject({ method: "GET", url, headers }), lines, metrics };
+  return {
+    ask: (url: string) => app.inject({ method: "GET", url, headers }),
+    lines,
+    metrics,
+    close: () => app.close(),
+  };
 }
 
 const parsed = (lines: readonly string[]) => lines.map((line): unknown => JSON.parse(line));
@@ -83,4 +97,79 @@ test("at debug, the names of unknown parameters are logged, and no value is", as
     expect(lines.join("")).not.toMatch(/secret|known"/);
     expect(lines.join("").includes('"unknownParameters":["slugs"]')).toBe(level === "debug");
   }
+});
+
+const SAMPLED = { accessLog: "sampled", deadlineMs: 10_000 } as const;
+const NEVER_SLOW = { everyMs: 3_600_000, slowMs: 3_600_000 };
+
+test("of lookups that succeed one is logged and the others are counted, so that the log has every request", async () => {
+  const answers = [200, 200, 404, 200, 500, 200];
+  const { ask, lines, close } = await makeLogged(
+    async () => {
+      const status = answers.shift() ?? 200;
+      if (status !== 200) throw new HttpError(status, "");
+      return {};
+    },
+    "info",
+    { ...SAMPLED, lookupSampling: NEVER_SLOW },
+  );
+  for (let asked = 0; asked < 6; asked++) await ask("/addresses/x");
+  for (let asked = 0; asked < 2; asked++) await ask("/something/x");
+  await close();
+  const [lookUp, getSomething] = [{ operation: "lookUp" }, { operation: "getSomething", status: 200, msg: "answered" }];
+  expect(parsed(lines)).toMatchObject([
+    { ...lookUp, status: 200, path: "/addresses/x", msg: "answered" },
+    { ...lookUp, status: 404, msg: "answered" },
+    { ...lookUp, status: 500, msg: "answered" },
+    getSomething,
+    getSomething,
+    { ...lookUp, lookups: 3, msg: "further lookups answered" },
+  ]);
+});
+
+test("every slow lookup is logged, and with ACCESS_LOG=all every lookup", async () => {
+  for (const options of [
+    { ...SAMPLED, lookupSampling: { ...NEVER_SLOW, slowMs: 0 } },
+    { accessLog: "all", lookupSampling: NEVER_SLOW },
+  ] as const) {
+    const { ask, lines, close } = await makeLogged(async () => ({}), "info", options);
+    for (let asked = 0; asked < 3; asked++) await ask("/addresses/x");
+    await close();
+    expect(parsed(lines)).toMatchObject(Array(3).fill({ operation: "lookUp", msg: "answered" }));
+  }
+});
+
+test("at intervals a line counts the lookups that are not logged, and the next lookup is logged again", async () => {
+  const options = { ...SAMPLED, lookupSampling: { ...NEVER_SLOW, everyMs: 5 } };
+  const { ask, lines, close } = await makeLogged(async () => ({}), "info", options);
+  const counted = () => lines.filter((line) => line.includes("further lookups answered"));
+  let asked = 0;
+  for (; counted().length < 2; asked++) {
+    await ask("/addresses/x");
+    await yieldToEventLoop();
+  }
+  await close();
+  const total = counted().reduce(
+    (sum, line) => sum + z.object({ lookups: z.int() }).parse(JSON.parse(line)).lookups,
+    0,
+  );
+  const logged = lines.length - counted().length;
+  expect(logged).toBeGreaterThanOrEqual(2);
+  expect(total + logged).toBe(asked);
+});
+
+test("a lookup that ends after the stop is logged", async () => {
+  let answer = () => {};
+  const answered = new Promise<void>((settle) => {
+    answer = settle;
+  });
+  const { ask, lines, close } = await makeLogged(() => answered.then(() => ({})), "info", {
+    ...SAMPLED,
+    lookupSampling: NEVER_SLOW,
+  });
+  const responses = [ask("/addresses/x"), ask("/addresses/y")];
+  await close();
+  answer();
+  await Promise.all(responses);
+  expect(parsed(lines)).toMatchObject(["/addresses/x", "/addresses/y"].map((path) => ({ path, msg: "answered" })));
 });

@@ -35,6 +35,7 @@ const SCOPES =
 /** `GET /v3/ip/{ip}`: the full context of an address. API, operation 4. */
 export const getIp = defineOperation({
   id: "getIP",
+  isLookup: true,
   method: "GET",
   path: "/v3/ip/{ip}",
   group: "Addresses",

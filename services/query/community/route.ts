@@ -36,6 +36,7 @@ const missSchema = z
 /** `GET /v3/community/{ip}`: is this address Internet background noise, or a known benign service? SPEC, endpoint 1. */
 export const getCommunityIp = defineOperation({
   id: "getCommunityIP",
+  isLookup: true,
   method: "GET",
   path: "/v3/community/{ip}",
   group: "Addresses",

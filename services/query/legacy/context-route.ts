@@ -25,6 +25,7 @@ import { LEGACY } from "./schema.ts";
 const context = defineOperation({
   ...LEGACY,
   id: "legacyContext",
+  isLookup: true,
   method: "GET",
   path: "/v2/noise/context/{ip}",
   summary: "The context of a scanner, in a flat form",

@@ -71,6 +71,7 @@ const metaPing = defineOperation({ ...ping, id: "legacyPing", path: "/v2/meta/pi
 const quick = defineOperation({
   ...LEGACY,
   id: "legacyQuick",
+  isLookup: true,
   method: "GET",
   path: "/v2/noise/quick/{ip}",
   summary: "Noise and riot of an address, as a code",
@@ -123,6 +124,7 @@ const multiQuickByQuery = defineOperation({
 const riot = defineOperation({
   ...LEGACY,
   id: "legacyRiot",
+  isLookup: true,
   method: "GET",
   path: "/v2/riot/{ip}",
   summary: "The benign service to which an address belongs",

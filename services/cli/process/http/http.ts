@@ -21,6 +21,7 @@ export function createApp({ settings, log, metrics }: ServiceContext, isIntakeOp
     toHttpError: storeHttpError,
     deadlineMs: queryTimeoutSeconds * 1_000,
     trustedProxies: http.trustedProxies,
+    accessLog: http.accessLog,
     logsClientAddresses: http.logsClientAddresses,
     corsOrigins: http.corsOrigins,
     site: { host, publicUrl, allowedHosts, isIntakeOpen },
