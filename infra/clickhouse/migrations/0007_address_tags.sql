@@ -27,30 +27,3 @@ SELECT
     max(observed_at) AS last_seen
 FROM observations
 GROUP BY source_ip, dataset, workspace_id, tag_id;
-
--- What has just been added to address_tags in the global dataset, for the processes that keep it in memory. They read on
--- from the last block that they have seen: a block gets its number when it becomes visible, so none with a lower number
--- can follow.
-CREATE TABLE IF NOT EXISTS address_changes
-(
-    stored_at DateTime('UTC') DEFAULT now(),
-    source_ip IPv4,
-    tag_id    UUID,
-    last_seen DateTime64(3, 'UTC')
-)
-ENGINE = MergeTree
-PARTITION BY toStartOfFiveMinutes(stored_at)
-ORDER BY source_ip
-TTL stored_at + toIntervalMinute(15)
-SETTINGS enable_block_number_column = 1, ttl_only_drop_parts = 1;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS address_changes_mv TO address_changes AS
-SELECT
-    source_ip,
-    arrayJoin(arrayConcat(tags, [toUUID('00000000-0000-0000-0000-000000000000')],
-        if(transport = 'tcp' AND (login_attempts > 0 OR notEmpty(credentials) OR notEmpty(commands) OR notEmpty(urls)
-            OR notEmpty(payload_sha256)), [toUUID('00000000-0000-0000-0000-000000000001')], []))) AS tag_id,
-    max(observed_at) AS last_seen
-FROM observations
-WHERE dataset = 'global'
-GROUP BY source_ip, tag_id;

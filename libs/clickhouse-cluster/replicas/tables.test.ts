@@ -20,5 +20,5 @@ test("the statements of sharded tables make replicated ones, with the same engin
   expect([...engines.keys()].sort()).toEqual([...SPREAD_TABLES].sort());
   expect(engines.get("observations")).toBe("ReplicatedReplacingMergeTree('/keeper/observations', 'db-1', received_at)");
   expect(engines.get("tag_addresses")).toBe("ReplicatedAggregatingMergeTree('/keeper/tag_addresses', 'db-1')");
-  expect(engines.get("address_changes")).toBe("ReplicatedMergeTree('/keeper/address_changes', 'db-1')");
+  expect(engines.get("observation_changes")).toBe("ReplicatedMergeTree('/keeper/observation_changes', 'db-1')");
 });

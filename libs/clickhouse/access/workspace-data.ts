@@ -6,7 +6,7 @@ import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { OBSERVATIONS } from "../client/table-names.ts";
 import { mutate } from "../mutations/mutate.ts";
-import { AGEING_TABLES } from "../schema/tables.ts";
+import { AGEING_TABLES, TRANSIENT_TABLES } from "../schema/tables.ts";
 
 const scopedTables = defineQuery({
   name: "scoped-tables",
@@ -47,7 +47,8 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
     change: "DELETE WHERE workspace_id = {workspaceId:String}",
     params,
   });
-  for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
+  const tables = [...TRANSIENT_TABLES, ...AGEING_TABLES.map(({ name }) => name)];
+  for (const { scoped } of await run(client, scopedTables, { tables })) {
     await mutate(client, { table: scoped, change: `DELETE WHERE ${IS_PERSONAL}`, params });
   }
 }

@@ -16,7 +16,6 @@ export function rowsOf(table: string): string {
   return `{rows_database:Identifier}.${table}`;
 }
 
-export const ADDRESS_CHANGES = rowsOf("address_changes");
 export const ADDRESS_FACETS = rowsOf("address_facets");
 export const ADDRESS_TAGS = rowsOf("address_tags");
 export const CONSUMER_LAG = rowsOf("consumer_lag");
@@ -25,6 +24,7 @@ export const DEAD_LETTERS = rowsOf("dead_letters");
 export const FEED_FIRST_LISTED = rowsOf("feed_first_listed");
 export const FEED_REFRESHES = rowsOf("feed_refreshes");
 export const INTAKE_REQUESTS = rowsOf("intake_requests");
+export const OBSERVATION_CHANGES = rowsOf("observation_changes");
 export const OBSERVATIONS = rowsOf("observations");
 export const SENSOR_ACTIVITY = rowsOf("sensor_activity");
 export const TAG_ACTIVITY_HOURLY = rowsOf("tag_activity_hourly");

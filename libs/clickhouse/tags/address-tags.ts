@@ -1,11 +1,22 @@
 import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
+import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
-import { ATTACK_TAG } from "../client/attack-sql.ts";
+import { ATTACK_TAG, IS_ATTACK } from "../client/attack-sql.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
-import { numberColumn, wideNumbers } from "../client/native.ts";
+import { numberColumn } from "../client/native.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { ADDRESS_CHANGES, ADDRESS_TAGS } from "../client/table-names.ts";
-import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
+import { tablesIdentity } from "../client/store-identity.ts";
+import { ADDRESS_TAGS, OBSERVATION_CHANGES } from "../client/table-names.ts";
+import {
+  BLOCK,
+  blockColumns,
+  blockParams,
+  blockParamsOf,
+  IN_UNREAD_BLOCK,
+  type KnownBlocks,
+  selectBlocks,
+  withBlocks,
+} from "../observations/observation-changes.ts";
 
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of
@@ -21,7 +32,7 @@ const sightingColumns = z.object({
 });
 export type SightingColumns = z.infer<typeof sightingColumns>;
 
-/** What was added to `address_changes` beside the known blocks, and what its severities depend on. */
+/** What was added to `observation_changes` beside the known blocks, and what its severities depend on. */
 export type SightingChanges = SightingColumns & {
   /** The blocks that were known and those that were read. */
   readonly blocks: KnownBlocks;
@@ -32,23 +43,24 @@ export type SightingChanges = SightingColumns & {
 };
 
 /** The tables that sightings are made of. */
-export const SIGHTING_TABLES = ["address_tags", "address_changes", "tags"] as const;
+export const SIGHTING_TABLES = ["address_tags", "observation_changes", "tags"] as const;
 
 /** Goes before large queries: the index is used only while its polls succeed in time. */
 const FOREGROUND = "SETTINGS priority = 1";
 
-const COLUMNS = `groupArray(address) AS addresses, groupArray(severity) AS severities,
-  groupArray(toUInt32(intDiv(latest, 1000))) AS seconds, groupArray(toUInt16(latest % 1000)) AS milliseconds`;
+const COLUMNS = `groupArrayIf(address, is_global) AS addresses, groupArrayIf(severity, is_global) AS severities,
+  groupArrayIf(toUInt32(intDiv(latest, 1000)), is_global) AS seconds,
+  groupArrayIf(toUInt16(latest % 1000), is_global) AS milliseconds`;
 
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `
   SELECT toUInt32(source_ip) AS address,
     toUInt8(multiIf(seen.tag_id = ${ATTACK_TAG}, ${ATTACK}, tag.is_known, toInt8(tag.intention) + 1, 0)) AS severity,
-    toUInt64(toUnixTimestamp64Milli(max(last_seen))) AS latest,
+    toUInt64(toUnixTimestamp64Milli(max(last_seen))) AS latest, is_global,
     groupUniqArray(block) AS blocks
   FROM (${rows}) AS seen
   LEFT JOIN (SELECT id, intention, 1 AS is_known FROM tags FINAL) AS tag ON tag.id = seen.tag_id
-  GROUP BY address, severity`;
+  GROUP BY address, severity, is_global`;
 
 const sightingCount = defineQuery({
   name: "address-tags-rows",
@@ -65,7 +77,7 @@ export async function countSightings(client: ClickHouseClient): Promise<number> 
 const sightingsBetween = defineQuery({
   name: "address-tags-slice",
   sql: `SELECT ${COLUMNS} FROM (${bySeverity(`
-    SELECT source_ip, tag_id, last_seen, toUInt64(0) AS block FROM ${ADDRESS_TAGS}
+    SELECT source_ip, tag_id, last_seen, 1 AS is_global, toUInt64(0) AS block FROM ${ADDRESS_TAGS}
     WHERE dataset = 'global' AND source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`)} ORDER BY address, severity DESC)`,
   params: z.object({ first: z.int(), last: z.int(), since: z.int() }),
@@ -81,12 +93,8 @@ export const readSightingsBetween = (
   slice: { readonly first: number; readonly last: number; readonly since: number },
 ): Promise<SightingColumns> => runForOne(client, sightingsBetween, slice);
 
-/** Replicas have different UUIDs and the same path in Keeper, the first text of the engine's definition. */
-const VERSION = `ifNull(concat(
-  (SELECT toString(groupBitXor(cityHash64(id, intention))) FROM tags FINAL), ' ',
-  (SELECT toString(groupBitXor(cityHash64(name, if(engine LIKE 'Replicated%', extract(engine_full, '\\'([^\\']+)\\''),
-      toString(uuid))))) FROM system.tables
-    WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), '')`;
+const VERSION = `ifNull(concat((SELECT toString(groupBitXor(cityHash64(id, intention))) FROM tags FINAL), ' ',
+  toString(${tablesIdentity(["address_tags", "observation_changes"])})), '')`;
 
 /** The version of {@link SightingChanges}, without any. */
 export const sightingsVersion = defineQuery({
@@ -100,57 +108,28 @@ export async function readSightingsVersion(client: ClickHouseClient): Promise<st
   return (await runForOne(client, sightingsVersion, {})).version;
 }
 
-/** SQL: the number of a partition, and of a part's. */
-const PARTITION = "intDiv(toUnixTimestamp(stored_at), 300)";
-const PARTITION_OF_PART = "intDiv(toUnixTimestamp(parseDateTimeBestEffort(splitByChar('_', _part)[1], 'UTC')), 300)";
-/** Bits of the block in a number that has a partition and a block. */
-const BLOCK_BITS = 40;
-
-// A part's name states its last block, so that parts without a newer one are not read: under a full intake the table
-// has fifty million rows.
-const lastOf = (partition: string) => `transform(${partition}, {partitions:Array(UInt32)}, {upTo:Array(Int64)}, -1)`;
+/** SQL: the tags of an observation that `address_tags` has. */
+const TAGS = `arrayConcat(tags, [toUUID('${NIL_TAG_ID}')], if(${IS_ATTACK}, [${ATTACK_TAG}], []))`;
 
 const sightingsAfter = defineQuery({
-  name: "address-changes",
+  name: "observation-changes",
   // The version is read first: when tags change meanwhile, the next call brings another one.
   sql: `
-    SELECT ${VERSION} AS version,
-      ifNull((SELECT toUInt32(engine NOT LIKE 'Replicated%') FROM system.tables
-        WHERE database = currentDatabase() AND name = 'address_changes'), 0) AS isInOrder,
-      arrayMap(number -> toUInt32(bitShiftRight(number, ${BLOCK_BITS})), groupUniqArrayArray(blocks) AS read) AS partitions,
-      arrayMap(number -> bitAnd(number, ${2 ** BLOCK_BITS - 1}), read) AS numbers,
-      ${COLUMNS}
+    SELECT ${VERSION} AS version, ${selectBlocks("groupUniqArrayArray(blocks)")}, ${COLUMNS}
     FROM (${bySeverity(`
-      SELECT source_ip, tag_id, last_seen,
-        bitShiftLeft(toUInt64(${PARTITION}), ${BLOCK_BITS}) + _block_number AS block
-      FROM ${ADDRESS_CHANGES}
-      WHERE toInt64(_block_number) > ${lastOf(PARTITION)}
-        AND toInt64(splitByChar('_', _part)[3]) > ${lastOf(PARTITION_OF_PART)}
-        AND NOT has({others:Array(UInt64)}, block)`)} ORDER BY address, severity DESC)
+      SELECT source_ip, arrayJoin(${TAGS}) AS tag_id, observed_at AS last_seen, dataset = 'global' AS is_global,
+        ${BLOCK} AS block
+      FROM ${OBSERVATION_CHANGES}
+      WHERE ${IN_UNREAD_BLOCK}`)} ORDER BY address, severity DESC)
     ${FOREGROUND}`,
-  params: z.object({ partitions: z.array(z.int()), upTo: z.array(z.int()), others: z.array(z.bigint()) }),
-  row: sightingColumns.extend({
-    version: z.tuple([z.string()]),
-    isInOrder: numberColumn,
-    partitions: numberColumn,
-    numbers: wideNumbers,
-  }),
+  params: blockParams,
+  row: sightingColumns.extend({ version: z.tuple([z.string()]), ...blockColumns.shape }),
   format: "Native",
 });
 
-/** What `address_changes` has in other blocks than the known ones. */
+/** What `observation_changes` has in other blocks than the known ones. */
 export async function readSightingsAfter(client: ClickHouseClient, blocksRead: KnownBlocks): Promise<SightingChanges> {
-  const row = await runForOne(client, sightingsAfter, toParams(blocksRead));
+  const row = await runForOne(client, sightingsAfter, blockParamsOf(blocksRead));
   const { version, isInOrder, partitions, numbers, ...columns } = row;
-  const blocks = withBlocks(blocksRead, { partitions, numbers, isInOrder: isInOrder[0] === 1 });
-  return { version: version[0], blocks, ...columns };
-}
-
-function toParams(blocksRead: KnownBlocks) {
-  const others = [...blocksRead].flatMap(([partition, { others }]) =>
-    others.map((number) => BigInt(partition) * 2n ** BigInt(BLOCK_BITS) + BigInt(number)),
-  );
-  // ClickHouse's `transform` takes no empty arrays.
-  const all = blocksRead.size === 0 ? [[0, { upTo: -1 }] as const] : [...blocksRead];
-  return { partitions: all.map(([partition]) => partition), upTo: all.map(([, { upTo }]) => upTo), others };
+  return { version: version[0], blocks: withBlocks(blocksRead, { isInOrder, partitions, numbers }), ...columns };
 }

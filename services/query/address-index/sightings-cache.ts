@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/observations/observation-changes.ts";
 import {
   countSightings,
   readSightingsAfter,
@@ -9,7 +10,6 @@ import {
   SIGHTING_TABLES,
   type SightingColumns,
 } from "@noisefloor/clickhouse/tags/address-tags.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/tags/known-blocks.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { Sighting } from "./sighting-table.ts";
@@ -56,7 +56,7 @@ export type SightingsCacheOptions = {
 
 const POLL_MS = 1_000;
 const MAX_AGE_MS = 5_000;
-/** After a longer gap everything is loaded again. `address_changes` has a TTL three times as long. */
+/** After a longer gap everything is loaded again. `observation_changes` has a TTL three times as long. */
 const MAX_GAP_MS = 5 * 60_000;
 const RETRY_TOO_LARGE_MS = HOUR_MS;
 const ROWS_PER_SLICE = 250_000;

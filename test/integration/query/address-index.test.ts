@@ -1,7 +1,7 @@
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/observations/observation-changes.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tags/address-tags.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/tags/known-blocks.ts";
 import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
@@ -253,34 +253,35 @@ test("no change is missed by reading on from the last block while many inserts e
   expect([...seen].sort()).toEqual(Array.from({ length: writers * inserts }, (_, index) => base + index).sort());
 });
 
-test("reading on from the last block does not read the blocks before it", async () => {
+test("reading on from the last block does not read the blocks before it, of other datasets too, which it does not show", async () => {
   const server = openServer();
   // A partition of its own: where a replicated table was truncated, a number is missing for good, and what follows it
   // is read until the partition ends.
   const storedAt = Math.floor(Date.now() / 1_000) - 600;
-  const insert = (first: string, addresses: number) =>
+  const insert = (dataset: string, first: string, addresses: number) =>
     server.command({
-      query: `INSERT INTO address_changes (source_ip, last_seen, stored_at)
-        SELECT toIPv4(toUInt32(toIPv4({first:String})) + number), now64(3), {storedAt:DateTime}
+      query: `INSERT INTO observation_changes (source_ip, dataset, observed_at, stored_at)
+        SELECT toIPv4(toUInt32(toIPv4({first:String})) + number), {dataset:String}, now64(3), {storedAt:DateTime}
         FROM numbers({addresses:UInt32})`,
-      query_params: { first, addresses, storedAt },
+      query_params: { first, addresses, dataset, storedAt },
     });
   // A replica would fetch what another one has merged.
   const everywhere = (query: string) => askServers(world.client, (each) => each.command({ query }));
-  await everywhere("SYSTEM STOP MERGES address_changes");
+  await everywhere("SYSTEM STOP MERGES observation_changes");
   const url = new URL(world.connection.url);
   url.searchParams.set("ch_max_rows_to_read", "50000");
   const limited = openServer(url.href);
   try {
-    await insert("53.0.0.0", 100_000);
+    await insert("personal", "53.0.0.0", 100_000);
     await expect(readSightingsAfter(limited, NO_BLOCKS)).rejects.toThrow(/rows/);
-    const { blocks } = await readSightingsAfter(server, NO_BLOCKS);
-    await insert("54.0.0.0", 1);
+    const { blocks, addresses: global } = await readSightingsAfter(server, NO_BLOCKS);
+    expect(global).not.toContain(ipv4ToNumber("53.0.0.0"));
+    await insert("global", "54.0.0.0", 1);
     const { addresses } = await readSightingsAfter(limited, blocks);
     expect([...addresses]).toEqual([ipv4ToNumber("54.0.0.0")]);
   } finally {
     await limited.close();
-    await everywhere("SYSTEM START MERGES address_changes");
+    await everywhere("SYSTEM START MERGES observation_changes");
     await server.close();
   }
 });

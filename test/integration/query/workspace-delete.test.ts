@@ -89,6 +89,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     "tag_activity_hourly",
     "tag_addresses",
     "address_facets",
+    "observation_changes",
     "sensor_activity",
     "feeds",
     "(SELECT * FROM credentials WHERE kind = 'feed') AS tokens",

@@ -4,8 +4,8 @@ import { syncReplicas } from "@noisefloor/clickhouse-cluster/replicas/tables.ts"
 import { expect } from "vitest";
 import { contentOf } from "./store-contents.ts";
 
-/** Each server notes the time of its own migrations; what has changed of addresses is deleted within minutes. */
-const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "address_changes"].includes(name));
+/** Each server notes the time of its own migrations; the log of observations is deleted within minutes. */
+const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "observation_changes"].includes(name));
 
 /** That the servers of each shard hold the same, once each has fetched what the others have. */
 export async function expectSameOnReplicas(client: ClickHouseClient): Promise<void> {

@@ -35,11 +35,11 @@ export async function contentOf(client: ClickHouseClient, table: string): Promis
 }
 
 /**
- * The content of every table of a store, over all its shards. Rows of `address_changes` end within minutes, and a removal
+ * The content of every table of a store, over all its shards. Rows of `observation_changes` end within minutes, and a removal
  * of addresses is remembered for a day.
  */
 export function storeContents(client: ClickHouseClient): Promise<Record<string, Content>> {
-  const passing = ["schema_migrations", "address_changes", "removed_addresses"];
+  const passing = ["schema_migrations", "observation_changes", "removed_addresses"];
   return contentsOf(
     client,
     Object.keys(TABLES).filter((table) => !passing.includes(table)),

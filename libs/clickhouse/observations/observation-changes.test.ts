@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type KnownBlocks, NO_BLOCKS, withBlocks } from "./known-blocks.ts";
+import { type KnownBlocks, NO_BLOCKS, withBlocks } from "./observation-changes.ts";
 
 const read = (known: KnownBlocks, numbers: readonly number[], isInOrder: boolean, partition = 7) =>
-  withBlocks(known, { partitions: Uint32Array.from(numbers, () => partition), numbers, isInOrder });
+  withBlocks(known, {
+    partitions: Uint32Array.from(numbers, () => partition),
+    numbers: [...numbers],
+    isInOrder: Uint32Array.of(isInOrder ? 1 : 0),
+  });
 
 test("of a single server only the last block of a partition has to be kept", () => {
   const known = read(read(NO_BLOCKS, [12, 9], true), [15], true);
