@@ -16,8 +16,8 @@ test("ClickHouse gets the larger part of the memory, but leaves a small machine 
 });
 
 test("a small machine holds fewer answers and bodies, from 4 GiB on all hold as many", () => {
-  const largest = { answers: 256, bodies: 32, uploads: 64, intake: 128 };
+  const largest = { answers: 256, bodies: 32, uploads: 64, searches: 256, intake: 128 };
   for (const gibibytes of [4, 24, 512]) expect(limitsOf(gibibytes * GIBIBYTE)).toEqual(largest);
-  expect(limitsOf(GIBIBYTE)).toEqual({ answers: 64, bodies: 8, uploads: 24, intake: 128 });
-  expect(limitsOf(GIBIBYTE / 4)).toEqual({ answers: 32, bodies: 8, uploads: 24, intake: 128 });
+  expect(limitsOf(GIBIBYTE)).toEqual({ answers: 64, bodies: 8, uploads: 24, searches: 64, intake: 128 });
+  expect(limitsOf(GIBIBYTE / 4)).toEqual({ answers: 32, bodies: 8, uploads: 24, searches: 0, intake: 128 });
 });

@@ -13,6 +13,8 @@ export type MemoryLimits = {
   readonly bodies: number;
   /** Texts that arrive to be analyzed. One may have 10 MiB, and fits into half of it, the most of one sender. */
   readonly uploads: number;
+  /** What searches hold of addresses in this process: `SEARCH_MEMORY_MIB`. A small machine has none to spare. */
+  readonly searches: number;
   /**
    * Requests of the intake until they are stored: their bodies, unpacked, and their records. While the store is behind,
    * requests keep their reservations, and further ones get a 503. The largest request fits into half of it, the most of
@@ -36,6 +38,7 @@ export function memoryLimits(available: number): MemoryLimits {
     answers: between(32, 1 / 16, 256),
     bodies: between(8, 1 / 128, 32),
     uploads: between(24, 1 / 64, 64),
+    searches: available < GIBIBYTE ? 0 : between(64, 1 / 16, 256),
     intake: 128 * MEBIBYTE,
   };
 }

@@ -5,6 +5,9 @@ export const FULL_CONTEXT_COST = 1;
 /** Up to two concurrent queries that group all observations of one address. */
 export const TIMELINE_COST = 2;
 
+/** A search in memory takes some milliseconds of a processor. */
+export const MEMORY_SEARCH_COST = 1;
+
 const ADDRESSES_PER_COST = 1_000;
 const QUICK_ADDRESSES_PER_COST = 4_000;
 const DAYS_PER_COST = 30;

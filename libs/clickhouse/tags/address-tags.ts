@@ -1,12 +1,6 @@
 import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
-import { ATTACK_TAG, IS_ATTACK } from "../client/attack-sql.ts";
-import type { ClickHouseClient } from "../client/connect.ts";
-import { numberColumn } from "../client/native.ts";
-import { defineQuery, runForOne } from "../client/query.ts";
-import { tablesIdentity } from "../client/store-identity.ts";
-import { ADDRESS_TAGS, OBSERVATION_CHANGES } from "../client/table-names.ts";
 import {
   BLOCK,
   blockColumns,
@@ -16,7 +10,13 @@ import {
   type KnownBlocks,
   selectBlocks,
   withBlocks,
-} from "../observations/observation-changes.ts";
+} from "../changes/observation-changes.ts";
+import { ATTACK_TAG, IS_ATTACK } from "../client/attack-sql.ts";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { numberColumn } from "../client/native.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
+import { tablesIdentity } from "../client/store-identity.ts";
+import { ADDRESS_TAGS, OBSERVATION_CHANGES } from "../client/table-names.ts";
 
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of

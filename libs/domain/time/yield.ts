@@ -69,8 +69,9 @@ export function createRecordPace(): (bytes: number) => Promise<void> | undefined
 }
 
 /** Does work whose steps take a few milliseconds each, and yields between them. @returns its result. */
-export async function runInSteps<T>(work: Iterator<void, T>): Promise<T> {
+export async function runInSteps<T>(work: Iterator<void, T>, signal?: AbortSignal): Promise<T> {
   for (;;) {
+    signal?.throwIfAborted();
     const step = work.next();
     if (step.done) return step.value;
     await yieldToEventLoop();

@@ -3,6 +3,7 @@ import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/ask-index.ts";
 import { registerQuery } from "@noisefloor/query/app/app.ts";
+import type { FacetIndex } from "@noisefloor/query/facet-index/facet-index.ts";
 import { storeOwnAddresses } from "@noisefloor/query/feeds/guard/own-addresses.ts";
 import { type FeedHealth, type Feeds, openFeeds } from "@noisefloor/query/feeds/service/feeds.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
@@ -63,7 +64,7 @@ export async function openQuery(
   app: HttpApp,
   { lookups }: Pick<Clients, "lookups">,
   { catalogue, retentionDays, access, networks }: Caches,
-  index: AddressIndex | undefined,
+  { index, facetIndex }: { readonly index: AddressIndex | undefined; readonly facetIndex: FacetIndex | undefined },
 ): Promise<void> {
   if (networks === undefined) return;
   const { store, settings, metrics } = context;
@@ -112,6 +113,7 @@ export async function openQuery(
     read,
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),
     index,
+    facetIndex,
     catalogue,
     networks,
     accessCache: access,

@@ -9,6 +9,7 @@ import { readVersion } from "../version.ts";
 import { openAddressIndex } from "./address-index.ts";
 import { type Cache, openCaches } from "./caches.ts";
 import { openClients } from "./clients.ts";
+import { openFacetIndex } from "./facet-index.ts";
 import { warnOfExposure } from "./http/exposure.ts";
 import { createApp, finishApp } from "./http/http.ts";
 import { createTlsEndpoints, type ListenUrls, listen } from "./http/listen.ts";
@@ -55,11 +56,15 @@ async function openServices(context: ServiceContext): Promise<Omit<RunningServic
   const app = await createApp(context, isIntakeOpen);
   const tls = await createTlsEndpoints(context, app);
   const index = await openAddressIndex(context, clients.index, caches);
+  const facetIndex = await openFacetIndex(context, clients, caches);
   const ingest = await openIngest(context, clients, caches, index);
   ingest?.register(app);
-  await openQuery(context, app, clients, caches, index);
+  await openQuery(context, app, clients, caches, { index, facetIndex });
   startSelfReport(context, clients.polling, readVersion());
-  registerCacheAges(context, new Map([...caches.byName, ...Object.entries(index?.caches ?? {})]));
+  registerCacheAges(
+    context,
+    new Map([...caches.byName, ...Object.entries({ ...index?.caches, ...(facetIndex && { facets: facetIndex }) })]),
+  );
   await finishApp(context, app, clients, { ...index?.checks, ...ingest?.checks });
   warnOfExposure(settings.http, { isIntakeOpen: isIntakeOpen() }, log);
   const urls = await listen(context, app, tls);

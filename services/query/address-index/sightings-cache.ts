@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/changes/observation-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/observations/observation-changes.ts";
 import {
   countSightings,
   readSightingsAfter,

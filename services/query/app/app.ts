@@ -20,6 +20,7 @@ import { authenticator } from "../auth.ts";
 import { getCommunityIp, registerCommunity } from "../community/route.ts";
 import { getCve, getCves } from "../cves/operations.ts";
 import { registerCves } from "../cves/route.ts";
+import type { FacetIndex } from "../facet-index/facet-index.ts";
 import { limitTokens } from "../feeds/requests/readers.ts";
 import { FEED_OPERATIONS, registerFeeds } from "../feeds/routes/register.ts";
 import type { FeedsService } from "../feeds/service/feeds.ts";
@@ -32,6 +33,7 @@ import { registerPages } from "../pages/route.ts";
 import { getPlans, registerPlans } from "../plans/route.ts";
 import { lookupCounting } from "../rate-limit/count-lookups.ts";
 import type { LookupLimit } from "../rate-limit/limit.ts";
+import { searchAnswers } from "../search/answers.ts";
 import { countSearch, searchIps } from "../search/operations.ts";
 import { search, searchMetadata } from "../search/pages/operations.ts";
 import { registerSearchPages } from "../search/pages/route.ts";
@@ -56,6 +58,8 @@ export type QueryDeps = {
   readonly readSingle: Read;
   /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
+  /** Answers searches from memory; without it, the store does. */
+  readonly facetIndex?: FacetIndex | undefined;
   /** The store classifies the addresses of a tag with more. */
   readonly maxListed?: number;
   /** The store counts the addresses of tags with more rows and addresses. */
@@ -140,12 +144,13 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTimeline(app, routeDeps);
   registerAddressObservations(app, routeDeps);
   registerNetwork(app, routeDeps);
-  registerSearch(app, routeDeps);
-  registerSearchPages(app, routeDeps);
-  registerSearchStats(app, routeDeps);
-  registerSearchValues(app, routeDeps);
+  const searchDeps = { ...routeDeps, answerSearch: searchAnswers(read, deps.facetIndex) };
+  registerSearch(app, searchDeps);
+  registerSearchPages(app, searchDeps);
+  registerSearchStats(app, searchDeps);
+  registerSearchValues(app, searchDeps);
   registerTimeseries(app, routeDeps);
-  registerLegacySearch(app, routeDeps);
+  registerLegacySearch(app, searchDeps);
   registerValidateQuery(app, routeDeps);
   registerTagActivity(app, { ...routeDeps, index, maxListed, maxInProcess });
   registerTagSummary(app, routeDeps);

@@ -2,10 +2,10 @@ import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { streamContexts } from "../address/read-contexts.ts";
-import type { RouteDeps } from "../address/route-deps.ts";
 import { bulkCost } from "../costs.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { describeSearch } from "../search/adjusted-query.ts";
+import type { SearchRouteDeps } from "../search/answers.ts";
 import { ADJUSTED, wrongQuery } from "../search/operations.ts";
 import { SCROLL, SIZE } from "../search/pages/operations.ts";
 import { readPage } from "../search/pages/read-page.ts";
@@ -60,10 +60,13 @@ export const legacySearch = defineOperation({
   },
 });
 
-export function registerLegacySearch(app: FastifyInstance, deps: RouteDeps): void {
+export function registerLegacySearch(app: FastifyInstance, deps: SearchRouteDeps): void {
   app.implement(legacySearch, async (request, reply, deadline, { toJsonArray }) => {
     const { signal } = deadline;
-    const { search, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, signal);
+    const { search, ips, count, isLess, scroll } = await readPage(app, request, { form: "flat" }, deps, {
+      reply,
+      signal,
+    });
     const { caller, scopes } = search;
     const data = await deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
       app.admission.run(request, bulkCost(ips.length, false), signal, () =>

@@ -4,10 +4,10 @@ import { activityWindow, DAY_MS, retentionStart } from "@noisefloor/domain/time/
 import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyRequest } from "fastify";
+import type { BenignNetworks } from "../address/benign-networks.ts";
 import { refreshOutdated } from "../address/lookup-caches.ts";
-import type { RouteDeps } from "../address/route-deps.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
-import type { AuthorizedCaller } from "../auth.ts";
+import type { Authenticate, AuthorizedCaller } from "../auth.ts";
 import { ALL, isOfObservations, type SetQuery, visitTree } from "../conditions/address-set.ts";
 import { type CompiledSearch, compileSearch } from "../conditions/compile-bitmaps.ts";
 import type { Names } from "../conditions/names.ts";
@@ -32,7 +32,7 @@ export type SearchParameters = {
 export type Search = SearchParameters & {
   /** The query as it runs. */
   readonly meant: MeantQuery;
-  readonly names: Names;
+  readonly names: Names & { readonly networks: BenignNetworks };
   readonly resolved: SetQuery;
   /** Whether the caller may know only the sensors of its workspace. */
   readonly isOwnSensorsOnly: boolean;
@@ -56,7 +56,7 @@ export type SearchRequest = FastifyRequest<{ Querystring: RawQuery }>;
 export async function readSearch(
   request: SearchRequest,
   days: number | undefined,
-  deps: RouteDeps,
+  deps: SearchDeps & { readonly authenticate: Authenticate },
   signal: AbortSignal,
 ): Promise<Search> {
   const caller = deps.authenticate(request);

@@ -1,22 +1,18 @@
-import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
-import type { RouteDeps } from "../address/route-deps.ts";
-import type { CompiledSearch } from "../conditions/compile-bitmaps.ts";
 import { actors, classified } from "../conditions/names.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { describeSearch } from "./adjusted-query.ts";
+import type { Questions, SearchRouteDeps } from "./answers.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, MAX_ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
-import { searchCounts } from "./queries.ts";
-import { compile, readSearch, type Search, searchCost } from "./search.ts";
-import { logSlow } from "./slow-search.ts";
-import { type CountedField, countByValue } from "./stats-queries.ts";
+import { readSearch, type Search } from "./search.ts";
+import type { CountedField } from "./stats-queries.ts";
 
 const nothing = z.array(z.never());
 const statsSchema = z
@@ -94,25 +90,20 @@ export const earlierSearchStats = defineOperation({
   path: "/v2/experimental/gnql/stats",
 });
 
-export function registerSearchStats(app: FastifyInstance, deps: RouteDeps): void {
+export function registerSearchStats(app: FastifyInstance, deps: SearchRouteDeps): void {
   for (const operation of [searchStats, earlierSearchStats]) registerStats(app, operation, deps);
 }
 
 function registerStats(
   app: FastifyInstance,
   operation: typeof searchStats | typeof earlierSearchStats,
-  deps: RouteDeps,
+  deps: SearchRouteDeps,
 ): void {
   app.implement(operation, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
-    const compiled = compile(search);
-    const { counted, classes, actorCounts, valuesOf } = await app.admission.run(
-      request,
-      2 * searchCost(compiled),
-      signal,
-      () => readStats(search, compiled, logSlow(deps.read, compiled, request.log), signal),
-    );
+    const questions = deps.answerSearch(app, { request, reply, signal });
+    const { counted, classes, actorCounts, valuesOf } = await readStats(search, questions);
     const countries = mostFirst(
       valuesOf("country").map(({ value, count }) => ({ name: countryName(value.toUpperCase()), count })),
       limit,
@@ -141,17 +132,16 @@ function registerStats(
   });
 }
 
-async function readStats(search: Search, compiled: CompiledSearch, read: Read, signal: AbortSignal) {
+async function readStats(search: Search, questions: Questions) {
   const { names } = search;
   const actorNames = [...new Set([...names.networks.lists.actor.values()].map(({ name }) => name))];
-  const narrower = compile(search, [
+  const narrower = [
     ...INTENTIONS.map((name) => classified(name, names)),
     ...actorNames.map((name) => actors({ type: "equals", text: name.toLowerCase() }, names)),
-  ]);
-  const counting = searchCounts(narrower);
+  ];
   const [counted, values] = await Promise.all([
-    read(counting, narrower.params, signal).then((rows) => onlyRow(counting, rows)),
-    read(countByValue(compiled, ["network", "country", "tag"]), { ...compiled.params, limit: MAX_ENTRIES }, signal),
+    questions.counts(search, narrower),
+    questions.values(search, ["network", "country", "tag"], MAX_ENTRIES),
   ]);
   const countOf = (index: number) => counted.narrower[index] ?? 0;
   return {

@@ -1,19 +1,15 @@
-import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { byName, LISTED_MEMBERS } from "@noisefloor/domain/observation/members.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { RouteDeps } from "../address/route-deps.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { count, counts, NOT_ENTITLED } from "../wire.ts";
 import { describeSearch } from "./adjusted-query.ts";
+import type { SearchRouteDeps } from "./answers.ts";
 import { ADJUSTED, adjustedQuery, SEARCH, wrongQuery } from "./operations.ts";
 import { ENTRIES, QUERY, SEARCH_DAYS } from "./parameters.ts";
-import { searchCounts } from "./queries.ts";
-import { compile, readSearch, searchCost } from "./search.ts";
-import { logSlow } from "./slow-search.ts";
-import { countByValue } from "./stats-queries.ts";
+import { readSearch } from "./search.ts";
 
 const FACETS = ["port", ...LISTED_MEMBERS.map(({ field }) => field)] as const;
 
@@ -57,19 +53,12 @@ export const searchValues = defineOperation({
   },
 });
 
-export function registerSearchValues(app: FastifyInstance, deps: RouteDeps): void {
+export function registerSearchValues(app: FastifyInstance, deps: SearchRouteDeps): void {
   app.implement(searchValues, async (request, reply, { signal }) => {
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
-    const compiled = compile(search);
-    const read = logSlow(deps.read, compiled, request.log);
-    const counting = searchCounts(compiled);
-    const [counted, rows] = await app.admission.run(request, 2 * searchCost(compiled), signal, () =>
-      Promise.all([
-        read(counting, compiled.params, signal).then((answer) => onlyRow(counting, answer)),
-        read(countByValue(compiled, FACETS), { ...compiled.params, limit }, signal),
-      ]),
-    );
+    const questions = deps.answerSearch(app, { request, reply, signal });
+    const [counted, rows] = await Promise.all([questions.counts(search), questions.values(search, FACETS, limit)]);
     const listOf = (field: (typeof FACETS)[number]) =>
       rows.flatMap((row) => (row.field === field ? { value: row.value, count: row.count } : []));
     return {

@@ -1,6 +1,6 @@
+import { NO_BLOCKS } from "@noisefloor/clickhouse/changes/observation-changes.ts";
 import { askServers } from "@noisefloor/clickhouse/client/ask-servers.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/observations/observation-changes.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tags/address-tags.ts";
 import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";

@@ -1,13 +1,10 @@
-import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { digestOf } from "@noisefloor/http/requests/page-token.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
-import type { FastifyInstance } from "fastify";
-import type { RouteDeps } from "../../address/route-deps.ts";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { SearchRouteDeps } from "../answers.ts";
 import { SEARCH_DAYS } from "../parameters.ts";
-import { searchPage } from "../queries.ts";
-import { compile, readSearch, type Search, type SearchRequest, searchCost } from "../search.ts";
-import { logSlow } from "../slow-search.ts";
+import { readSearch, type Search, type SearchRequest } from "../search.ts";
 import { SCROLL, SIZE } from "./operations.ts";
 
 /** A page of the addresses that match a search. */
@@ -31,24 +28,20 @@ export async function readPage(
   app: FastifyInstance,
   request: SearchRequest,
   form: object,
-  deps: RouteDeps,
-  signal: AbortSignal,
+  deps: SearchRouteDeps,
+  { reply, signal }: { readonly reply: FastifyReply; readonly signal: AbortSignal },
 ): Promise<SearchedPage> {
   const days = readParameter(request.query, SEARCH_DAYS);
   const search = await readSearch(request, days, deps, signal);
-  const compiled = compile(search);
   const { query, scopes } = search;
   const size = readParameter(request.query, SIZE);
   // Neither the size of a page nor what its rows leave out changes which addresses follow.
   const digest = digestOf({ query: query.trim(), days, ...form, scopes: scopes.map(({ dataset }) => dataset).sort() });
   const continued = { digest, now: deps.now() };
   const first = SCROLL.read(request.query, continued) ?? 0;
-  const { count, matching, addresses } = await app.admission.run(request, searchCost(compiled), signal, async () => {
-    const page = searchPage(compiled);
-    const read = logSlow(deps.read, compiled, request.log);
-    // One more than the page has, which says whether another page follows.
-    return onlyRow(page, await read(page, { ...compiled.params, first, limit: size + 1 }, signal));
-  });
+  // One more than the page has, which says whether another page follows.
+  const page = { first, limit: size + 1 };
+  const { count, matching, addresses } = await deps.answerSearch(app, { request, reply, signal }).page(search, page);
   const next = addresses[size];
   return {
     search,

@@ -4,16 +4,16 @@ import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { streamContexts, streamSummaries } from "../../address/read-contexts.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../../address/response.ts";
-import type { RouteDeps } from "../../address/route-deps.ts";
 import { bulkCost } from "../../costs.ts";
 import { describeSearch, setAdjustedQuery } from "../adjusted-query.ts";
+import type { SearchRouteDeps } from "../answers.ts";
 import type { Search } from "../search.ts";
 import { csvLines } from "./csv.ts";
 import { EXCLUDE, withoutMembers } from "./exclude.ts";
 import { FORMAT, QUICK, SCROLL, search, searchMetadata } from "./operations.ts";
 import { readPage } from "./read-page.ts";
 
-export function registerSearchPages(app: FastifyInstance, deps: RouteDeps): void {
+export function registerSearchPages(app: FastifyInstance, deps: SearchRouteDeps): void {
   app.implement(search, pages(app, deps, new Set()));
   app.implement(searchMetadata, pages(app, deps, new Set(["raw_data"])));
 }
@@ -23,7 +23,7 @@ type Pages = typeof search | typeof searchMetadata;
 /** Answers with pages of rows. @param always members that no row has. */
 function pages(
   app: FastifyInstance,
-  deps: RouteDeps,
+  deps: SearchRouteDeps,
   always: ReadonlySet<string>,
 ): OperationHandler<Pages["path"], Pages["success"]["schema"]> {
   return async (request, reply, deadline, { toJsonArray, toMediaBody }) => {
@@ -34,7 +34,7 @@ function pages(
       throw new HttpError(400, "Invalid parameter: scroll is for format=json alone");
     }
     const { signal } = deadline;
-    const page = await readPage(app, request, { quick, always: [...always] }, deps, signal);
+    const page = await readPage(app, request, { quick, always: [...always] }, deps, { reply, signal });
     const { search, ips, count, isLess, scroll } = page;
     const { caller } = search;
     if (isCsv) {
@@ -68,14 +68,14 @@ function pages(
   };
 }
 
-async function* quickRows(ips: readonly string[], { scopes }: Search, deps: RouteDeps, signal: AbortSignal) {
+async function* quickRows(ips: readonly string[], { scopes }: Search, deps: SearchRouteDeps, signal: AbortSignal) {
   for await (const [ip, summary] of streamSummaries(ips, scopes, deps, signal)) yield toQuickContext(ip, summary);
 }
 
 async function* fullRows(
   ips: readonly string[],
   { scopes }: Search,
-  deps: RouteDeps,
+  deps: SearchRouteDeps,
   excluded: ReadonlySet<string>,
   signal: AbortSignal,
 ) {
