@@ -108,7 +108,7 @@ export type AddressDetails = z.output<typeof detailsRow>;
 export const firstSeen = defineQuery({
   name: "address-first-seen",
   sql: `SELECT toUnixTimestamp64Milli(min(observed_at)) AS first_seen FROM ${OBSERVATIONS}
-    WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
+    PREWHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`,
   // All servers but one say 0.
   combine: (results) => `SELECT max(first_seen) AS first_seen FROM ${results}`,

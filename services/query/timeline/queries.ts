@@ -1,18 +1,11 @@
-import { IS_ATTACK, severitySql } from "@noisefloor/clickhouse/client/attack-sql.ts";
+import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
-import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { z } from "zod";
 import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** The severity of each tag of an observation, from 1; 0 for tags that are no longer in the catalogue. */
-const SEVERITIES = "arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)";
-const SEVERITY = severitySql(`(arrayMax(${SEVERITIES}) - 1)`, "{is_actor:Bool}", IS_ATTACK);
-const CLASSIFICATION = `[${INTENTIONS.map((name) => `'${name}'`).join(", ")}][1 + ${SEVERITY}]`;
-
 /** SQL for the label of an observation, by field; observations with an empty label are left out. */
 const LABELS = {
-  classification: CLASSIFICATION,
   destination_port: "if(destination_port IS NULL, '', toString(destination_port))",
   http_path: "http_path",
   http_user_agent: "http_user_agent",
@@ -21,8 +14,8 @@ const LABELS = {
   source_rdns: "rdns",
   tag_ids: "toString(arrayJoin(arrayDistinct(tags)))",
 } as const;
-export type TimelineField = keyof typeof LABELS;
-export const TIMELINE_FIELDS = Object.keys(LABELS).filter((name): name is TimelineField => name in LABELS);
+export type LabelField = keyof typeof LABELS;
+export const LABEL_FIELDS = Object.keys(LABELS).filter((name): name is LabelField => name in LABELS);
 
 /** Max labels of a timeline. Scanners choose the content of many fields, so they could send any number. */
 export const MAX_LABELS = 1_000;
@@ -39,24 +32,24 @@ const NEWEST_FIRST = "ORDER BY start DESC, observations DESC, shown_label";
 const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
 
 /**
- * Observations per bucket and label. FINAL: one that arrived twice counts once, with its latest content. The labels are
- * made in a query of their own, so that GROUP BY may name them.
+ * SQL: the observations of an address in a window. FINAL: one that arrived twice counts once, with its latest content.
+ * PREWHERE comes before FINAL, so it may only ask for columns of the sorting key.
  */
-const countsOf = (field: TimelineField) => `
+const OF_ADDRESS = `FROM ${OBSERVATIONS} FINAL
+    PREWHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
+      AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
+/** Buckets are `width` seconds wide and start at multiples of it since 1970 UTC. */
+const windowParams = z.object({ ip: z.string(), scopes: scopesParam, from: z.int(), end: z.int(), width: z.int() });
+
+/** Observations per bucket and label. The labels are made in a query of their own, so that GROUP BY may name them. */
+const countsOf = (field: LabelField) => `
   SELECT bucket, label, count() AS observations
   FROM (
     SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket, ${LABELS[field]} AS label
-    FROM ${OBSERVATIONS} FINAL
-    WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
-      AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
+    ${OF_ADDRESS}
   )
   WHERE label != ''
   GROUP BY bucket, label`;
-
-/** For fields whose labels scanners cannot multiply: each label has rows of its own. */
-const withAllLabels = (counts: string) => `
-  SELECT bucket * {width:UInt32} AS start, label AS shown_label, observations
-  FROM (${counts})`;
 
 /**
  * The labels with the most observations in the whole window, ties by label, have rows of their own within the limits
@@ -84,31 +77,38 @@ const withMostFrequentLabels = (counts: string) => `
   )
   GROUP BY bucket, shown_label`;
 
-/**
- * Observations of an address per bucket and label, newest bucket first. Buckets are `width` seconds wide and start at
- * multiples of it since 1970 UTC. `is_actor`: a known benign actor owns the address, so every observation is benign but attacks.
- * `tags` are all of the catalogue, `severities` theirs, from 1.
- */
-export const timelineOf = (field: TimelineField) =>
+/** Observations of an address per bucket and label, newest bucket first. */
+export const labelsOverTime = (field: LabelField) =>
   defineQuery({
     name: `timeline-${field}`,
-    sql: `${(field === "classification" ? withAllLabels : withMostFrequentLabels)(countsOf(field))}
+    sql: `${withMostFrequentLabels(countsOf(field))}
       ${NEWEST_FIRST}
       SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
         max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}, do_not_merge_across_partitions_select_final = 1`,
     combine: (results) => `${allRows(results)} ${NEWEST_FIRST}`,
-    params: z.object({
-      ip: z.string(),
-      scopes: scopesParam,
-      from: z.int(),
-      end: z.int(),
-      width: z.int(),
-      is_actor: z.boolean(),
-      tags: z.array(z.string()).readonly(),
-      severities: z.array(z.int()).readonly(),
+    params: windowParams.extend({
       labels: z.int().default(MAX_LABELS),
       bytes: z.int().default(MAX_LABELED_BYTES),
       others: z.literal(OTHER_LABELS).default(OTHER_LABELS),
     }),
     row: z.object({ start: z.int(), shown_label: z.string(), observations: z.int() }),
   });
+
+/**
+ * Observations of an address per bucket, worst severity of their tags (-1 without tags in the catalogue) and whether they
+ * are attacks. `tags` are all of the catalogue, `severities` theirs, from 1. The caller names the classes: the server would
+ * take longer to plan that in SQL than to read the rows.
+ */
+export const severitiesOverTime = defineQuery({
+  name: "timeline-classification",
+  sql: `
+    SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) * {width:UInt32} AS start,
+      arrayMax(arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)) - 1 AS worst,
+      ${IS_ATTACK} AS is_attack, count() AS observations
+    ${OF_ADDRESS}
+    GROUP BY start, worst, is_attack
+    SETTINGS do_not_merge_across_partitions_select_final = 1`,
+  combine: allRows,
+  params: windowParams.extend({ tags: z.array(z.string()).readonly(), severities: z.array(z.int()).readonly() }),
+  row: z.object({ start: z.int(), worst: z.int(), is_attack: z.int(), observations: z.int() }),
+});

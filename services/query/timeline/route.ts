@@ -1,6 +1,4 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/requests/parameters.ts";
@@ -12,14 +10,8 @@ import type { RouteDeps } from "../address/route-deps.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { count, date, ip, LIMIT_HEADERS, none, TOO_MANY_LOOKUPS, timestamp } from "../wire.ts";
-import {
-  MAX_LABELED_BYTES,
-  MAX_LABELS,
-  OTHER_LABELS,
-  TIMELINE_FIELDS,
-  type TimelineField,
-  timelineOf,
-} from "./queries.ts";
+import { MAX_LABELED_BYTES, MAX_LABELS, OTHER_LABELS } from "./queries.ts";
+import { readTimeline, TIMELINE_FIELDS, type TimelineField } from "./read-timeline.ts";
 
 const FIELD: Parameter<TimelineField> = {
   name: "field",
@@ -112,27 +104,17 @@ export function registerTimeline(app: FastifyInstance, deps: RouteDeps): void {
     const end = deps.now();
     const start = end - days * DAY_MS;
     const since = retentionStart(end, deps.retentionDays());
-    const readTimeline = async () => {
+    const window = { ip, scopes, from: Math.max(start, since), end, width: width.ms / 1_000 };
+    const read = async () => {
       await refreshOutdated(deps);
-      const known = field === "classification" ? deps.catalogue.all() : [];
-      const params = {
-        ip,
-        scopes,
-        from: Math.max(start, since),
-        end,
-        width: width.ms / 1_000,
-        is_actor: deps.networks.current().actor(ipv4ToNumber(ip)) !== undefined,
-        tags: known.map(({ id }) => id),
-        severities: known.map(({ intention }) => INTENTIONS.indexOf(intention) + 1),
-      };
       const [rows, seen] = await Promise.all([
-        deps.read(timelineOf(field), params, deadline.signal),
+        readTimeline(field, window, deps, deadline.signal),
         deps.read(firstSeen, { ip, scopes, since }, deadline.signal),
       ]);
       return { firstSeen: onlyRow(firstSeen, seen).first_seen, rows };
     };
     const timeline = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
-      app.admission.run(request, TIMELINE_COST, deadline.signal, readTimeline),
+      app.admission.run(request, TIMELINE_COST, deadline.signal, read),
     );
     return {
       metadata: {
