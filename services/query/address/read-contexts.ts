@@ -1,9 +1,9 @@
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
-import { oneAhead } from "../in-order.ts";
+import { awaitedLater, oneAhead } from "../in-order.ts";
 import type { AddressDetails } from "./details-query.ts";
 import type { FindInMemory } from "./memory-lookup.ts";
-import { detailsInParts, readDetails, readDetailsOfMany } from "./read-details.ts";
+import { detailsInParts, readDetailsOfFew, readDetailsOfMany } from "./read-details.ts";
 import type { AddressRecord, AddressSummary } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
 
@@ -13,6 +13,8 @@ export type AddressContext = AddressRecord & {
   readonly details?: AddressDetails;
 };
 
+/** Max addresses whose details are read while they are looked up: a page of a search, whose addresses were all seen. */
+const MAX_CONCURRENT = 100;
 /** Bounds the memory of a query. */
 const ADDRESSES_PER_QUERY = 5_000;
 
@@ -27,29 +29,10 @@ export async function readContexts(
   deps: LookupDeps,
   signal: AbortSignal,
 ): Promise<Map<string, AddressContext>> {
-  const [ip] = ips;
-  if (ip !== undefined && ips.length === 1 && withDetails && scopes.length > 0) {
-    return new Map([[ip, await readContext(ip, scopes, deps, signal)]]);
-  }
   const contexts = new Map<string, AddressContext>();
   for await (const [each, context] of streamContexts(ips, scopes, withDetails, deps, signal))
     contexts.set(each, context);
   return contexts;
-}
-
-/** Reads the details of a single address while it is looked up whether it was seen. */
-async function readContext(
-  ip: string,
-  scopes: readonly Scope[],
-  deps: LookupDeps,
-  signal: AbortSignal,
-): Promise<AddressContext> {
-  // The longer query first: it gets all threads.
-  const [details, records] = await Promise.all([
-    readDetails([ip], scopes, deps, signal),
-    lookUpMany([ip], scopes, deps, signal),
-  ]);
-  return toContext(records.get(ip), details.get(ip));
 }
 
 /** Details count only with the record that the address was seen, which another query has read. */
@@ -69,6 +52,9 @@ export async function* streamContexts(
     for (const ip of ips) yield [ip, {}];
     return;
   }
+  // The longer query first: it gets all threads.
+  const early =
+    withDetails && ips.length <= MAX_CONCURRENT ? awaitedLater(readDetailsOfFew(ips, scopes, deps, signal)) : undefined;
   const records = new Map<string, AddressRecord>();
   for (let start = 0; start < ips.length; start += ADDRESSES_PER_QUERY) {
     const batch = ips.slice(start, start + ADDRESSES_PER_QUERY);
@@ -79,7 +65,7 @@ export async function* streamContexts(
   };
   const isObserved = (ip: string) => records.get(ip)?.noise !== undefined;
   const details = withDetails
-    ? await readDetailsOfMany(ips.filter(isObserved), scopes, deps, signal)
+    ? await (early ?? readDetailsOfMany(ips.filter(isObserved), scopes, deps, signal))
     : new Map<string, AddressDetails>();
   if (details !== undefined) {
     yield* contextsOf(ips, details);

@@ -41,6 +41,21 @@ export async function readDetailsOfMany(
   return details;
 }
 
+/** @returns undefined when they are too large for memory. */
+export async function readDetailsOfFew(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): Promise<Map<string, AddressDetails> | undefined> {
+  try {
+    return await readDetails(ips, scopes, deps, signal);
+  } catch (error) {
+    if (isTooLarge(error)) return undefined;
+    throw error;
+  }
+}
+
 type DetailsPart = { readonly part: readonly string[]; readonly details: ReadonlyMap<string, AddressDetails> };
 
 /** Halves the list until the rows of each part are few and small enough for memory. */
@@ -67,7 +82,7 @@ export async function* detailsInParts(
   yield* detailsInParts(ips.slice(half), isObserved, scopes, deps, signal);
 }
 
-export async function readDetails(
+async function readDetails(
   ips: readonly string[],
   scopes: readonly Scope[],
   deps: LookupDeps,
