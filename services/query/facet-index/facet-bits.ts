@@ -60,10 +60,6 @@ export class FacetBits {
     return this.#kept.calculatedSize;
   }
 
-  clear(): void {
-    this.#kept.clear();
-  }
-
   /**
    * Sets the bits of the addresses that were seen with a set's values. Addresses with ordinals beyond the bits are left
    * out: they came later.

@@ -10,6 +10,7 @@ import {
 } from "@noisefloor/clickhouse/facets/facet-members.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
+import { createSingleFlight } from "@noisefloor/domain/time/single-flight.ts";
 import { DAY_MS, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { Facet } from "./facet.ts";
 import { FacetBits, type NamedFacet } from "./facet-bits.ts";
@@ -56,7 +57,7 @@ export type FacetIndexOptions = {
   readonly onError?: (error: unknown) => void;
   readonly onRecovery?: () => void;
   readonly onLoaded?: (loaded: { readonly field: string; readonly members: number; readonly seconds: number }) => void;
-  /** Called when a field does not fit, which is not tried again for an hour. */
+  /** Called when a field does not fit, which is not tried again for some minutes. */
   readonly onTooLarge?: (tooLarge: { readonly field: string; readonly members: number }) => void;
 };
 
@@ -70,7 +71,9 @@ const MAX_AGE_MS = 5_000;
 const MAX_GAP_MS = 5 * 60_000;
 /** Without a search for this long, the memory is given back. */
 const IDLE_MS = HOUR_MS;
-const RETRY_TOO_LARGE_MS = HOUR_MS;
+/** Fields that were used since are not dropped for others: two that do not fit together would take turns. */
+const IN_USE_MS = 10 * 60_000;
+const RETRY_TOO_LARGE_MS = IN_USE_MS;
 /** Bytes of a member, and about what its value takes. */
 const BYTES_PER_MEMBER = 12;
 /** The part of the memory for bits of sets. */
@@ -82,20 +85,24 @@ const MAX_LATER_SHARE = 1 / 8;
 /** Times of observations lie within the retention, of 100 days at most, and hardly in the future. */
 const EPOCH_DAYS = 365;
 
-type LoadedFacet = { readonly of: FieldOfDataset; readonly facet: Facet };
 type Wanted = { readonly of: FieldOfDataset; usedAt: number; tooLargeAt: number };
+type LoadedFacet = {
+  readonly of: FieldOfDataset;
+  readonly facet: Facet;
+  /** `loaded` by what its table had; `joining` with what the log had, too; `ready` is of the state of all that are. */
+  stage: "loaded" | "joining" | "ready";
+};
 
-/** Fields in memory, all of the same state of the store. */
+/** Fields in memory. */
 type Loaded = {
   readonly ordinals: Ordinals;
+  readonly facetBits: FacetBits;
   readonly epoch: number;
   readonly retentionDays: number;
   readonly version: string;
   readonly facets: Map<string, LoadedFacet>;
-  /** Loaded since the last poll, from which on they are of the same state as the others. */
-  readonly joining: Map<string, LoadedFacet>;
   blocks: KnownBlocks;
-  /** Changes with each poll that brings something. */
+  /** Changes when a field comes, gets members or goes. */
   revision: number;
 };
 
@@ -103,26 +110,31 @@ type Loaded = {
 export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOptions): FacetIndex {
   const { maxBytes, retentionDays, now, intervalMs = POLL_MS, maxAgeMs = MAX_AGE_MS } = options;
   const readQuiet = options.changes?.(FACET_TABLES);
-  const facetBits = new FacetBits(maxBytes * SHARE_OF_BITS);
   const wanted = new Map<string, Wanted>();
+  const shareLoading = createSingleFlight<"load", void>();
   let loaded: Loaded | undefined;
+  let loadError: unknown;
   let currentAt = performance.now();
   let usedAt = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
 
-  const facets = () => [...(loaded?.facets.values() ?? []), ...(loaded?.joining.values() ?? [])];
-  const bytes = () =>
-    facets().reduce((sum, { facet }) => sum + facet.bytes, facetBits.bytes + (loaded?.ordinals.bytes() ?? 0));
+  const facets = () => [...(loaded?.facets.values() ?? [])];
+  const bytes = () => {
+    const others = (loaded?.ordinals.bytes() ?? 0) + (loaded?.facetBits.bytes ?? 0);
+    return facets().reduce((sum, { facet }) => sum + facet.bytes, others);
+  };
   const clear = () => {
     loaded = undefined;
-    facetBits.clear();
+  };
+  const drop = (state: Loaded, name: string) => {
+    if (state.facets.delete(name)) state.revision++;
   };
   const isTooLarge = ({ tooLargeAt }: Wanted) => performance.now() - tooLargeAt < RETRY_TOO_LARGE_MS;
   const missing = () => {
     const all = [...wanted.values()];
     // Without all addresses, nothing can be evaluated.
     if (all.some((field) => field.of.field === "seen" && isTooLarge(field))) return undefined;
-    const of = all.filter((field) => !isTooLarge(field));
-    return of.find(({ of }) => loaded?.facets.has(nameOf(of)) !== true && loaded?.joining.has(nameOf(of)) !== true);
+    return all.find((field) => !isTooLarge(field) && loaded?.facets.has(nameOf(field.of)) !== true);
   };
 
   const loadOrdinals = async () => {
@@ -132,21 +144,21 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
     const since = retentionStart(now(), days);
     const version = await readFacetsVersion(client);
     const ordinals = new Ordinals(await readSeenAddresses(client, DATASETS, since));
-    const epoch = now() - EPOCH_DAYS * DAY_MS;
     loaded = {
-      ...{ ordinals, epoch, version, retentionDays: days, blocks: NO_BLOCKS, revision: 0 },
-      facets: new Map(),
-      joining: new Map(),
+      ...{ ordinals, version, retentionDays: days, blocks: NO_BLOCKS, revision: 0, facets: new Map() },
+      facetBits: new FacetBits(maxBytes * SHARE_OF_BITS),
+      epoch: now() - EPOCH_DAYS * DAY_MS,
     };
     currentAt = start;
   };
   /** Frees memory for a field by fields that were not used as lately. @returns whether it fits. */
   const evictFor = (needed: number, state: Loaded): boolean => {
-    const others = [...wanted].filter(([, { of }]) => of.field !== "seen");
-    const byUse = others.sort(([, one], [, other]) => one.usedAt - other.usedAt);
-    for (const [name] of byUse) {
+    const isUnused = ({ of, usedAt: last }: Wanted) => of.field !== "seen" && performance.now() - last > IN_USE_MS;
+    const others = [...wanted].filter(([name, field]) => isUnused(field) && state.facets.has(name));
+    for (const [name] of others.sort(([, one], [, other]) => one.usedAt - other.usedAt)) {
       if (bytes() + needed <= maxBytes) break;
-      if (state.facets.delete(name)) wanted.delete(name);
+      drop(state, name);
+      wanted.delete(name);
     }
     return bytes() + needed <= maxBytes;
   };
@@ -162,35 +174,48 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       return;
     }
     const facet = await loadFacet(client, field.of, { since, epoch: state.epoch }, state.ordinals);
-    // An insert reaches the tables of its views one after the other: the log has what the table did not have yet.
-    if (state.blocks !== NO_BLOCKS) {
-      const changes = await readFacetChanges(client, {
-        fields: [field.of.field],
-        epoch: state.epoch,
-        blocks: NO_BLOCKS,
-      });
-      if (changes.version !== state.version) return clear();
-      for (const add of await prepareChanges(changes, (other) => (other === name ? facet : undefined), state.ordinals))
-        add();
-    }
-    state.joining.set(name, { of: field.of, facet });
+    state.facets.set(name, { of: field.of, facet, stage: "loaded" });
     options.onLoaded?.({ field: name, members, seconds: (performance.now() - start) / 1_000 });
+    void polling.run();
   };
-  const readChanges = async (state: Loaded) => {
-    const start = performance.now();
-    const fields = [...new Set(facets().map(({ of }) => of.field))];
-    const changes = await readFacetChanges(client, { fields, epoch: state.epoch, blocks: state.blocks });
-    if (changes.version !== state.version) return clear();
-    const facetOf = (name: string) => (state.facets.get(name) ?? state.joining.get(name))?.facet;
-    const additions = await prepareChanges(changes, facetOf, state.ordinals);
+  /** Loads what searches asked for, one field after the other, while polls go on. */
+  const loadMissing = async (state: Loaded) => {
+    for (let next = missing(); next !== undefined; next = missing()) {
+      if (isStopped || loaded !== state) return;
+      await loadField(state, next);
+    }
+  };
+
+  /** Adds what the log has of some facets beside known blocks. @returns undefined when the tables are others. */
+  const readLog = async (state: Loaded, of: ReadonlyMap<string, LoadedFacet>, known: KnownBlocks) => {
+    const fields = [...new Set([...of.values()].map((one) => one.of.field))];
+    const { version, blocks, ...changes } = await readFacetChanges(client, {
+      fields,
+      epoch: state.epoch,
+      blocks: known,
+    });
+    if (version !== state.version) return clear();
+    const additions = await prepareChanges(changes, (name) => of.get(name)?.facet, state.ordinals);
     // Together, in one turn: a search between two of them would find addresses that never matched it.
     for (const add of additions) add();
     if (additions.length > 0) state.revision++;
-    for (const [name, facet] of state.joining) state.facets.set(name, facet);
-    state.joining.clear();
-    state.blocks = changes.blocks;
+    return blocks;
+  };
+  const readChanges = async (state: Loaded) => {
+    const start = performance.now();
+    // An insert reaches the tables of its views one after the other: the log has what a table did not have yet.
+    const arrived = new Map([...state.facets].filter(([, { stage }]) => stage === "loaded"));
+    if (arrived.size > 0 && state.blocks !== NO_BLOCKS && !(await readLog(state, arrived, NO_BLOCKS))) return;
+    for (const field of arrived.values()) field.stage = "joining";
+    const current = new Map([...state.facets].filter(([, { stage }]) => stage !== "loaded"));
+    if (current.size === 0) return;
+    const blocks = await readLog(state, current, state.blocks);
+    if (blocks === undefined) return;
+    for (const field of current.values()) field.stage = "ready";
+    state.blocks = blocks;
     currentAt = start;
-    for (const { facet } of facets()) await facet.mergeLayers();
+    for (const { facet } of current.values()) await facet.mergeLayers();
+    for (const [name, { facet }] of current) if (facet.addedShare > MAX_ADDED_SHARE) drop(state, name);
   };
   const isOutdated = ({ ordinals, retentionDays: days }: Loaded) => {
     const later = ordinals.size - ordinals.inOrder;
@@ -202,23 +227,27 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       wanted.clear();
       return clear();
     }
-    if (loaded === undefined || isOutdated(loaded)) {
-      if (missing() === undefined && loaded === undefined) return;
-      await loadOrdinals();
+    if (loadError !== undefined) {
+      const error = loadError;
+      loadError = undefined;
+      throw error;
     }
+    if (loaded === undefined ? missing() !== undefined : isOutdated(loaded)) await loadOrdinals();
     const state = loaded;
     if (state === undefined) return;
-    const next = missing();
-    if (next !== undefined) await loadField(state, next);
-    if (loaded !== state || (state.facets.size === 0 && state.joining.size === 0)) return;
-    const quiet = state.joining.size > 0 ? undefined : await readQuiet?.();
+    if (missing() !== undefined) {
+      shareLoading("load", () => loadMissing(state)).catch((error: unknown) => {
+        loadError = error;
+      });
+    }
+    if (state.facets.size === 0) return;
+    const isReady = facets().every(({ stage }) => stage === "ready");
+    const quiet = isReady ? await readQuiet?.() : undefined;
     if (quiet?.isQuiet) currentAt = quiet.askedAt;
     else await readChanges(state);
-    for (const [name, { facet }] of state.facets) if (facet.addedShare > MAX_ADDED_SHARE) state.facets.delete(name);
   };
   const { onError = () => {}, onRecovery } = options;
-  const pauseMs = (hasFailed: boolean) => (!hasFailed && missing() !== undefined ? 0 : intervalMs);
-  const polling = repeatEvery(poll, { everyMs: undefined, pauseMs, onError, onRecovery });
+  const polling = repeatEvery(poll, { everyMs: undefined, pauseMs: () => intervalMs, onError, onRecovery });
   void polling.run();
 
   const want = (of: FieldOfDataset) => {
@@ -236,22 +265,23 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       for (const field of asked) for (const dataset of datasets) want({ dataset, field });
       const state = loaded;
       const age = performance.now() - currentAt;
+      const facetOf = (of: FieldOfDataset): readonly NamedFacet[] => {
+        const name = nameOf(of);
+        const field = state?.facets.get(name);
+        return field?.stage === "ready" ? [{ name, facet: field.facet }] : [];
+      };
       const isMissing = [...asked].some((field) =>
-        datasets.some((dataset) => !state?.facets.has(nameOf({ dataset, field }))),
+        datasets.some((dataset) => facetOf({ dataset, field }).length === 0),
       );
       if (state === undefined || isMissing || age > maxAgeMs) {
-        // Its first search after a pause need not wait for the next poll.
-        if (state === undefined || age > intervalMs) void polling.run();
+        // The first search after a pause need not wait for the next poll.
+        if (missing() !== undefined || age > intervalMs) void polling.run();
         return undefined;
       }
-      const { ordinals, epoch, revision } = state;
-      const facetOf = (name: string): readonly NamedFacet[] => {
-        const { facet } = state.facets.get(name) ?? {};
-        return facet === undefined ? [] : [{ name, facet }];
-      };
+      const { ordinals, epoch, facetBits, revision } = state;
       return {
         ...{ ordinals, epoch, facetBits },
-        facetsOf: (field) => datasets.flatMap((dataset) => facetOf(nameOf({ dataset, field }))),
+        facetsOf: (field) => datasets.flatMap((dataset) => facetOf({ dataset, field })),
         isCurrent: () => loaded === state && state.revision === revision,
       };
     },
@@ -259,7 +289,9 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
     members: () => facets().reduce((sum, { facet }) => sum + facet.members, 0),
     ageSeconds: () => (loaded === undefined ? 0 : (performance.now() - currentAt) / 1_000),
     async stop() {
+      isStopped = true;
       await polling.stop();
+      await shareLoading.settled();
       clear();
     },
   };

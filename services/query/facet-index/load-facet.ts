@@ -44,7 +44,7 @@ export async function loadFacet(
  * @returns what adds it to its facets, each in the same turn.
  */
 export async function prepareChanges(
-  changes: FacetChanges,
+  changes: Omit<FacetChanges, "blocks" | "version">,
   facetOf: (name: string) => Facet | undefined,
   ordinals: Ordinals,
 ): Promise<readonly (() => void)[]> {
