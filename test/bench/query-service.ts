@@ -15,6 +15,8 @@ export type QueryService = {
   get(path: string, statuses?: readonly number[]): Promise<string>;
   /** Reads an answer of 200 and keeps nothing of it: to make a text of a large one takes as long as to answer it. */
   drain(path: string): Promise<void>;
+  /** Asks a search until memory answers it: the first one loads what it needs. @throws after some minutes. */
+  untilInMemory(path: string): Promise<void>;
   post(path: string, body: string): Promise<string>;
   /** A request as the callers of a load send it. */
   request(path: string): string;
@@ -24,6 +26,7 @@ export type QueryService = {
 const PUBLIC_URL = "http://noisefloor.test";
 const START_TIMEOUT_MS = 120_000;
 const ANSWER_TIMEOUT_MS = 120_000;
+const LOAD_TIMEOUT_MS = 300_000;
 
 export async function startQueryService(
   connection: ClickHouseConnection,
@@ -56,6 +59,12 @@ export async function startQueryService(
   };
   await eventually(ready, START_TIMEOUT_MS);
   if (child.exitCode !== null) throw new Error(`the query service ended: ${errors().slice(-1_500)}`);
+  const untilInMemory = (path: string) =>
+    eventually(async () => {
+      const { headers } = await fetch(`${url}${path}`, { headers: { key } });
+      const from = headers.get("server-timing");
+      if (from !== "read;desc=memory") throw new Error(`${path}: not in memory (${from})`);
+    }, LOAD_TIMEOUT_MS);
   const ask = async (path: string, init: RequestInit, statuses: readonly number[]) => {
     const response = await fetch(`${url}${path}`, { ...init, headers: { key } });
     const text = await response.text();
@@ -78,6 +87,7 @@ export async function startQueryService(
     port,
     pid: child.pid,
     drain,
+    untilInMemory,
     get: (path, statuses = [200]) => ask(path, {}, statuses),
     post: (path, body) => ask(path, { method: "POST", body }, [200]),
     request: (path) => getRequest(path, { key }),

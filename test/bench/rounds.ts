@@ -28,13 +28,18 @@ export async function inTurn<Value>(
 }
 
 /** The median time of a question that is asked for a while, at least once, in milliseconds. */
-export async function timeOf(ask: () => Promise<unknown>, { repeatMs }: Pick<Pace, "repeatMs">): Promise<number> {
+export async function timeOf(ask: () => Promise<unknown>, pace: Pick<Pace, "repeatMs">): Promise<number> {
+  const times = await timesOf(ask, pace);
+  return times[Math.floor(times.length / 2)] ?? Number.NaN;
+}
+
+/** The times of a question that is asked for a while, at least once, in milliseconds, ascending. */
+export async function timesOf(ask: () => Promise<unknown>, { repeatMs }: Pick<Pace, "repeatMs">): Promise<number[]> {
   const times: number[] = [];
   for (const begin = performance.now(); times.length === 0 || performance.now() - begin < repeatMs; ) {
     const start = performance.now();
     await ask();
     times.push(performance.now() - start);
   }
-  times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? Number.NaN;
+  return times.sort((a, b) => a - b);
 }
