@@ -66,7 +66,7 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
   readonly path: Path;
   /** Whose key it checks; a workspace's by default. */
   readonly keyOf?: "workspace" | "sensor";
-  /** Whether it looks up one address: of its successes the log may have samples only. */
+  /** Whether it looks up one address: of its answers the log may have samples only. */
   readonly isLookup?: boolean;
   /** Its OpenAPI tag. */
   readonly group: string;

@@ -102,8 +102,8 @@ test("at debug, the names of unknown parameters are logged, and no value is", as
 const SAMPLED = { accessLog: "sampled", deadlineMs: 10_000 } as const;
 const NEVER_SLOW = { everyMs: 3_600_000, slowMs: 3_600_000 };
 
-test("of lookups that succeed one is logged and the others are counted, so that the log has every request", async () => {
-  const answers = [200, 200, 404, 200, 500, 200];
+test("of lookups that are answered, also for an address that was never seen, one is logged and the others are counted, so that the log has every request", async () => {
+  const answers = [200, 200, 404, 200, 500, 401];
   const { ask, lines, close } = await makeLogged(
     async () => {
       const status = answers.shift() ?? 200;
@@ -119,8 +119,8 @@ test("of lookups that succeed one is logged and the others are counted, so that 
   const [lookUp, getSomething] = [{ operation: "lookUp" }, { operation: "getSomething", status: 200, msg: "answered" }];
   expect(parsed(lines)).toMatchObject([
     { ...lookUp, status: 200, path: "/addresses/x", msg: "answered" },
-    { ...lookUp, status: 404, msg: "answered" },
     { ...lookUp, status: 500, msg: "answered" },
+    { ...lookUp, status: 401, msg: "answered" },
     getSomething,
     getSomething,
     { ...lookUp, lookups: 3, msg: "further lookups answered" },

@@ -62,7 +62,9 @@ export function requestLogger(options: RequestLogOptions): RequestLogger {
     metrics.httpRequests.record(operation, status, ms / 1_000);
     const level = request.routeOptions.logLevel === LOGGED_AT_DEBUG.logLevel ? "debug" : "info";
     if (!log.isLevelEnabled(level)) return;
-    const maySample = config.isLookup === true && status < 400 && ms <= lookupSampling.slowMs;
+    // A lookup's 404 is its answer for an address that was never seen.
+    const isAnswer = status < 400 || status === 404;
+    const maySample = config.isLookup === true && isAnswer && ms <= lookupSampling.slowMs;
     if (!maySample || sampler === undefined || sampler.isSample(operation)) {
       log[level](
         {
