@@ -5,8 +5,8 @@ export type Bind = (type: string, value: unknown) => string;
 export type BoundValues = { readonly bind: Bind; readonly params: Readonly<Record<string, unknown>> };
 
 /**
- * The server takes a request with at most 1,000 values, and a search may have 500 conditions: so numbers, which can end
- * no SQL, are written into it.
+ * The server takes a request with at most 1,000 values, and a search may have 500 conditions: so numbers and texts of
+ * digits, which can end no SQL, are written into it.
  */
 export function bindValues(): BoundValues {
   const params: Record<string, unknown> = {};
@@ -26,6 +26,7 @@ export function bindValues(): BoundValues {
   };
   const bind: Bind = (type, value) => {
     if (typeof value === "number") return `to${type}(${value})`;
+    if (type === "String" && typeof value === "string" && /^\d+$/.test(value)) return `'${value}'`;
     const isList = typeof value === "object" && value !== null;
     const name = isList ? nameOfList(type, value) : nameOf(type, value);
     params[name] = value;

@@ -1,6 +1,6 @@
 import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { type Bind, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
-import { FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
+import { type FacetField, FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
 import { isFewValued } from "@noisefloor/domain/observation/members.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import {
@@ -23,6 +23,11 @@ import { textSql } from "./text-sql.ts";
 
 /** A search whose conditions are about the observations of one address in one bucket of time. */
 export type BucketConditions = {
+  /**
+   * SQL: names for the values of facets, which hundreds of columns may read. Written out in each, they would be more SQL
+   * than the server takes.
+   */
+  readonly values: readonly string[];
   /** SQL: for each condition a column over the observations of an address in a bucket. */
   readonly columns: readonly string[];
   /**
@@ -45,7 +50,12 @@ export function compileForBuckets(
   { scopes, from, isOwnSensorsOnly }: Omit<CompileOptions, "reach" | "values">,
 ): BucketConditions {
   const values = bindValues();
-  const context = { bind: values.bind, scopes: Math.max(1, scopes.length), isOwnSensorsOnly };
+  const facets = new Set<FacetField>();
+  const valuesOf = (facet: FacetField) => {
+    facets.add(facet);
+    return `${facet}_values`;
+  };
+  const context = { bind: values.bind, scopes: Math.max(1, scopes.length), isOwnSensorsOnly, valuesOf };
   const names = new Map<string, string>();
   const columns: string[] = [];
   const listed: SetSource[] = [];
@@ -69,6 +79,7 @@ export function compileForBuckets(
   const wider = candidatesOf(query);
   const isAll = wider.type === "constant" && wider.value;
   return {
+    values: [...facets].map((facet) => `${FACETS[facet]} AS ${valuesOf(facet)}`),
     matches,
     columns,
     listed: listed.length === 0 ? undefined : listedSql(listed, context.bind),
@@ -99,8 +110,11 @@ function listedSql(sources: readonly SetSource[], bind: Bind): string {
     FROM (${readSetsSql(sources, bind)}) GROUP BY ip`;
 }
 
+/** @param valuesOf the name of a facet's values. */
+type ColumnContext = SetContext & { readonly valuesOf: (facet: FacetField) => string };
+
 /** SQL: whether an observation of the group is as the condition asks for; of `counted`, whether their number is. */
-function columnSql(set: Exclude<AddressSet, { type: "listed" }>, context: SetContext): string {
+function columnSql(set: Exclude<AddressSet, { type: "listed" }>, context: ColumnContext): string {
   const { bind } = context;
   switch (set.type) {
     case "facet":
@@ -114,15 +128,15 @@ function columnSql(set: Exclude<AddressSet, { type: "listed" }>, context: SetCon
   }
 }
 
-function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly }: SetContext): string {
+function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly, valuesOf }: ColumnContext): string {
   const { facet, text } = facetOf(field);
   const isMatch = () => {
     if (isFewValued(facet)) return textSql(fewValuedSql(facet), match, bind);
-    const values = FACETS[facet];
     if (match.type === "in" && facet === "tag") return tagSql(match.texts, bind);
+    const values = valuesOf(facet);
     // Values are not empty, but for a part of one.
     if (match.type === "exists" && field === facet) return `notEmpty(${values})`;
-    if (match.type === "in" && field === facet) return `hasAny(${values}, ${bind("Array(String)", match.texts)})`;
+    if (match.type === "in" && field === facet) return isAnySql(values, match.texts, bind);
     return `arrayExists(value -> ${textSql(text, match, bind)}, ${values})`;
   };
   return [
@@ -130,6 +144,13 @@ function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly }:
     ...(facet === "sensor" && isOwnSensorsOnly ? ["dataset = 'personal'"] : []),
     ...(after === undefined ? [] : [`observed_at >= ${timeSql(after, bind)}`]),
   ].join(" AND ");
+}
+
+/** A single text is bound as the candidates bind it: the server takes only so many values. */
+function isAnySql(values: string, texts: readonly string[], bind: Bind): string {
+  const [only, second] = texts;
+  if (only !== undefined && second === undefined) return `has(${values}, ${bind("String", only)})`;
+  return `hasAny(${values}, ${bind("Array(String)", texts)})`;
 }
 
 /** Compares UUIDs: to make texts of them, as the facet has, would take a third of the time of all. */

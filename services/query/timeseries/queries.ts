@@ -20,12 +20,13 @@ const MAX_BYTES_IN_MEMORY = 512 * 1024 * 1024;
 const SPILL = `SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY}`;
 
 /** SQL: the pairs of a bucket and an address, as the number `ip`, that match. */
-function matching({ columns, listed, matches, candidates, scopes }: BucketConditions): string {
+function matching({ values, columns, listed, matches, candidates, scopes }: BucketConditions): string {
   const isCandidate =
     candidates === undefined
       ? ""
       : `AND source_ip IN (SELECT toIPv4(arrayJoin(bitmapToArray(found))) FROM (${candidates}))`;
   return `SELECT bucket, ip FROM (
+      ${values.length === 0 ? "" : `WITH ${values.join(", ")}`}
       SELECT ${[`${BUCKET} AS bucket`, "toUInt32(source_ip) AS ip", ...columns].join(", ")}
       FROM ${OBSERVATIONS} WHERE ${inScopes(scopes)} AND ${IN_WINDOW} ${isCandidate}
       GROUP BY source_ip, bucket
