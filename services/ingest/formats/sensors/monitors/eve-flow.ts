@@ -27,13 +27,22 @@ export function flowSession(record: Fields, client: "src" | "dest"): string | un
 /**
  * The part of a `flow_id` that says when the flow began. Since version 7 that is the 19 bits above the lower 32
  * (seconds modulo 8, the lower 16 bits of the microseconds), before it the lower 31 (seconds modulo 32768, likewise);
- * the rest is a hash with a seed that is new at each run. Smaller numbers are nobody's `flow_id` but a writer's own.
+ * the rest is a hash with a seed that is new at each run. Smaller numbers are a writer's own, unless the flow began at a
+ * time whose 19 bits are zeros.
  */
 function startMark(flow: string, record: Fields): string | undefined {
-  const id = /^\d{10,16}$/.test(flow) ? Number(flow) : 0;
-  if (id < TWO_TO_32) return undefined;
-  const isSinceVersion7 = "pkt_src" in record || "ip_v" in record || !isOldMark(id, record);
+  const id = /^\d{1,16}$/.test(flow) ? Number(flow) : undefined;
+  if (id === undefined || (id < TWO_TO_32 && !mayHaveZeroMark(record))) return undefined;
+  const isSinceVersion7 = "pkt_src" in record || "ip_v" in record || id < TWO_TO_32 || !isOldMark(id, record);
   return isSinceVersion7 ? String(Math.floor(id / TWO_TO_32)) : `v6-${id % TWO_TO_31}`;
+}
+
+/** Whether version 7 wrote the record of a packet, or of a flow whose start makes 19 bits of zeros. */
+function mayHaveZeroMark(record: Fields): boolean {
+  if ("pkt_src" in record) return true;
+  const start = flowStart(record) ?? "";
+  const microseconds = Number((/\.(\d{1,6})/.exec(start)?.[1] ?? "").padEnd(6, "0"));
+  return Math.floor(Date.parse(start) / 1_000) % 8 === 0 && microseconds % 65_536 === 0;
 }
 
 function isOldMark(id: number, record: Fields): boolean {

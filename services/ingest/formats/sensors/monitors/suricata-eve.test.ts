@@ -198,6 +198,17 @@ test.each([
   },
 );
 
+test("a flow whose start leaves zeros in its flow_id is one session, too, also when a capture is read again", async () => {
+  const start = new Date((SECONDS - (SECONDS % 8)) * 1_000).toISOString();
+  const sessions = new Set<string | undefined>();
+  for (const flow_id of HASHES) {
+    sessions.add(await sessionOf(event("http", { http: {}, pkt_src: "wire/pcap", flow_id })));
+    sessions.add(await sessionOf(event("flow", { flow: { start, pkts_toserver: 5 }, flow_id })));
+  }
+  expect([...sessions]).toEqual(["TCP:42000-198.51.100.7:80-0"]);
+  expect(await sessionOf(event("flow", { flow: { start: START, pkts_toserver: 5 }, flow_id: 7 }))).toBe("7");
+});
+
 test.each([
   ["7", sinceVersion7, { pkt_src: "wire/pcap" }],
   ["6", beforeVersion7, {}],
