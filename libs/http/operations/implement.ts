@@ -52,8 +52,8 @@ function implement<Path extends string, Body extends z.ZodType>(
     },
     onRequest: [
       nameUnknownParameters(known),
-      ...(operation.method === "DELETE" ? [allowNoBody] : []),
       ...[onRequest ?? []].flat(),
+      ...(operation.method === "DELETE" ? [ignoreBody] : []),
     ],
     handler: async (request, reply) => {
       const memory = this.responseMemory.reserve(request);
@@ -97,10 +97,9 @@ function implement<Path extends string, Body extends z.ZodType>(
   });
 }
 
-/** Many clients name a type of the body that they do not send with a DELETE: Fastify would look for the body. */
-async function allowNoBody({ raw: { headers } }: FastifyRequest): Promise<void> {
-  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
-  if (length === "0" && encoding === undefined) delete headers["content-type"];
+/** Fastify would parse the body of a DELETE, or reject its type, which many clients name without a body. */
+async function ignoreBody({ raw: { headers } }: FastifyRequest): Promise<void> {
+  for (const name of ["content-type", "content-length", "transfer-encoding"]) delete headers[name];
 }
 
 type Answered = { readonly mediaType: string; readonly body: string | readonly Buffer[] };

@@ -62,8 +62,8 @@ test("a feed is created, listed, read, replaced and deleted", async () => {
   expect(replaced.json()).toMatchObject({ id: feed.id, created_at: feed.created_at, count: 1, limit: 10 });
   expect((await ask("/v3/feeds/bots.txt")).body).toBe("45.0.0.1\n");
   expect((await ask(`/v3/feeds/bots.txt?since=${feed.cursor}`)).body).toBe("-45.0.0.2\n");
-  const typed = { key, "content-type": "application/json" };
-  expect((await ask("/v3/feeds/bots", typed, { method: "DELETE" })).status).toBe(204);
+  const typed = { key, "content-type": "text/plain" };
+  expect((await ask("/v3/feeds/bots", typed, { method: "DELETE", payload: {} })).status).toBe(204);
   expect((await ask("/v3/feeds/bots")).status).toBe(404);
   expect((await ask("/v3/feeds/bots.txt")).json()).toEqual({ message: "Feed not found" });
 });
@@ -91,7 +91,8 @@ test("a deleted feed is gone for its tokens in every protocol, until a feed of i
     return [bouncer, platform, ...lists];
   };
   expect((await all()).map(({ status }) => status)).toEqual(Array(6).fill(200));
-  expect((await ask("/v3/feeds/ended", { key }, { method: "DELETE" })).status).toBe(204);
+  const typed = { key, "content-type": "application/json" };
+  expect((await ask("/v3/feeds/ended", typed, { method: "DELETE" })).status).toBe(204);
   for (const { status, json } of await all()) {
     expect({ status, body: json() }).toMatchObject({ status: 410, body: { message: "This feed was deleted" } });
   }
