@@ -12,7 +12,7 @@ const ONE_BAD_IN = 100;
 const BAD: readonly (readonly [reason: RejectionReason, write: (fine: Record<string, unknown>) => string])[] = [
   ["not-json", () => "{not json"],
   ["not-json", () => ""],
-  ["not-json", (fine) => `[${JSON.stringify(fine)},`],
+  ["not-json", (fine) => JSON.stringify(fine).slice(0, -1)],
   ["invalid-observation", (fine) => JSON.stringify({ ...fine, source_port: "22" })],
   ["invalid-observation", (fine) => JSON.stringify({ ...fine, sensor_id: undefined })],
   ["invalid-observation", (fine) => JSON.stringify({ ...fine, dataset: "personal" })],

@@ -179,7 +179,9 @@ test("the statistics of a search and what its addresses did are the oracle's", a
   }
 });
 
-test("a plan finds of random queries what the oracle finds that was seen within its reach", async () => {
+test("a plan finds of random queries what the oracle finds that was seen within its reach", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const random = seeded(5);
   const key = await searched.world.addCaller("standard", ["sensors"]);
   const known = knownIn(SEEN, ["global"], "");
