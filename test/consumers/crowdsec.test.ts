@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -145,10 +145,13 @@ test("bouncers of CrowdSec ban exactly the addresses of a feed, each for as long
   await put(ips.slice(1));
   await expect.poll(held, wait).toEqual(all(ips.slice(1)));
   let misses = 0;
+  let lastListed = 0;
   for (const end = Date.now() + 4 * HOUR_MS; Date.now() < end; await sleep(300)) {
     const now = await held();
-    // The firewall bouncer deletes an element just before it adds it anew.
-    misses = now.firewall.length < 3 ? misses + 1 : 0;
+    // The firewall bouncer deletes an element just before it adds it anew. On a busy machine a listing is read twice.
+    const { mtimeMs: listed } = await stat(ruleset);
+    if (listed !== lastListed) misses = now.firewall.length < 3 ? misses + 1 : 0;
+    lastListed = listed;
     expect(misses, JSON.stringify(now)).toBeLessThan(2);
     expect({ ...now, firewall: ips.slice(1) }).toEqual(all(ips.slice(1)));
   }

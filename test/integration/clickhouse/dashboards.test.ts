@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/embedded/embedded.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
+import { migrateStore } from "@noisefloor/clickhouse-cluster/store.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -136,7 +136,7 @@ describe.each(KINDS)("on a %s server", (kind) => {
   /** Fills the store by the ordinary pipeline, and the database that dashboards may read with the same rows. */
   beforeAll(async () => {
     server = await startServer(kind);
-    await migrate(server.connection, MIGRATIONS, { dashboardWorkspaces: [SHOWN] });
+    await migrateStore(server.connection, MIGRATIONS, { dashboardWorkspaces: [SHOWN] });
     deadReasons.length = 0;
     const world = await createWorld(() => NOW, { server: server.connection });
     await world.addTags(TAGS);
