@@ -61,14 +61,23 @@ const changeColumns = z.object({
   ...blockColumns.shape,
 });
 
-/** Reads what some fields have in other blocks than the known ones. @param epoch in milliseconds since 1970 UTC. */
+/**
+ * Reads what some fields have in other blocks than the known ones.
+ * @param seconds how long ago the oldest was stored. @param epoch in milliseconds since 1970 UTC.
+ */
 export async function readFacetChanges(
   client: ClickHouseClient,
   {
     fields,
     epoch,
     blocks,
-  }: { readonly fields: readonly MemberField[]; readonly epoch: number; readonly blocks: KnownBlocks },
+    seconds,
+  }: {
+    readonly fields: readonly MemberField[];
+    readonly epoch: number;
+    readonly blocks: KnownBlocks;
+    readonly seconds: number;
+  },
 ): Promise<FacetChanges> {
   const changes = defineQuery({
     name: "facet-changes",
@@ -88,15 +97,15 @@ export async function readFacetChanges(
           FROM ${OBSERVATION_CHANGES}
           ARRAY JOIN [${fields.map((field) => `'${field}'`).join(", ")}] AS field,
             [${fields.map(valuesOf).join(", ")}] AS texts
-          WHERE ${IN_UNREAD_BLOCK}
+          WHERE ${IN_UNREAD_BLOCK} AND stored_at >= now() - toIntervalSecond({seconds:UInt32})
           GROUP BY name, value, is_shared, address)
         GROUP BY name, value, is_shared)
       SETTINGS priority = 1`,
-    params: blockParams.extend({ epoch: z.int() }),
+    params: blockParams.extend({ epoch: z.int(), seconds: z.int() }),
     row: changeColumns,
     format: "Native",
   });
-  const row = await runForOne(client, changes, { ...blockParamsOf(blocks), epoch });
+  const row = await runForOne(client, changes, { ...blockParamsOf(blocks), epoch, seconds: Math.ceil(seconds) });
   const { version, isInOrder, partitions, numbers, ...columns } = row;
   return { version: version[0], blocks: withBlocks(blocks, { isInOrder, partitions, numbers }), ...columns };
 }

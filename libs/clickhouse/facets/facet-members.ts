@@ -18,8 +18,8 @@ export const isMemberField = (field: ValueField | "organization"): field is Memb
 export type FieldOfDataset = { readonly dataset: Exclude<Dataset, "personal">; readonly field: MemberField };
 
 /**
- * Some values of a field in the order of their bytes, how many addresses each has, these as numbers, and when each was
- * last seen with the value: milliseconds since an epoch, in two numbers each, the lower bits first.
+ * Some values of a field in the order of their bytes, how many addresses each has, these as numbers in their order, and
+ * when each was last seen with the value: milliseconds since an epoch, in two numbers each, the lower bits first.
  */
 export type FacetMembers = z.output<typeof memberColumns>;
 const memberColumns = z.object({
@@ -33,7 +33,10 @@ const ORGANIZATION = "lowerUTF8(substring(value, 12))";
 const storedAs = (field: MemberField) => (field === "organization" ? "network" : field);
 const valueSql = (field: MemberField) => (field === "organization" ? ORGANIZATION : "value");
 
-const rowsOf = (field: MemberField) => `${ADDRESS_FACETS} WHERE dataset = {dataset:String} AND workspace_id = ''
+const rowsOf = (
+  field: MemberField,
+  final = "",
+) => `${ADDRESS_FACETS} ${final} WHERE dataset = {dataset:String} AND workspace_id = ''
   AND field = '${storedAs(field)}' AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
 const rowsParams = z.object({ dataset: z.string(), since: z.int() });
 
@@ -62,13 +65,14 @@ export async function readMembers(
 ): Promise<void> {
   const members = defineQuery({
     name: "facet-members",
-    sql: `SELECT value, toUInt32(length(addresses)) AS members, addresses, times FROM (
-        SELECT value, groupArray(address) AS addresses, groupArray(time) AS times FROM (
-          SELECT ${valueSql(field)} AS value, toUInt32(source_ip) AS address,
-            toUInt64(toUnixTimestamp64Milli(max(last_seen)) - {epoch:Int64}) AS time
-          FROM ${rowsOf(field)} GROUP BY value, address)
-        GROUP BY value)
-      ORDER BY value ${BACKGROUND}`,
+    // FINAL: the rows come in the order of the key, and so each group as it ends, in a quarter of the time.
+    sql: `SELECT text AS value, toUInt32(length(addresses)) AS members, addresses, times FROM (
+        SELECT text, groupArray(toUInt32(source_ip)) AS addresses,
+          groupArray(toUInt64(toUnixTimestamp64Milli(last_seen) - {epoch:Int64})) AS times
+        FROM (SELECT ${valueSql(field)} AS text, source_ip, last_seen FROM ${rowsOf(field, "FINAL")}
+          ORDER BY ${field === "organization" ? "text" : "value"}, source_ip)
+        GROUP BY text)
+      ORDER BY text ${BACKGROUND}, optimize_aggregation_in_order = 1`,
     params: rowsParams.extend({ epoch: z.int() }),
     row: memberColumns,
     format: "Native",

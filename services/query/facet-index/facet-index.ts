@@ -69,6 +69,8 @@ const POLL_MS = 1_000;
 const MAX_AGE_MS = 5_000;
 /** After a longer gap everything is loaded again: the log of what was stored has a TTL three times as long. */
 const MAX_GAP_MS = 5 * 60_000;
+/** An insert has reached the tables of all its views within this time: its sender does not wait as long. */
+const MAX_INSERT_MS = 2 * 60_000;
 /** Without a search for this long, the memory is given back. */
 const IDLE_MS = HOUR_MS;
 /** Fields that were used since are not dropped for others: two that do not fit together would take turns. */
@@ -89,6 +91,8 @@ type Wanted = { readonly of: FieldOfDataset; usedAt: number; tooLargeAt: number 
 type LoadedFacet = {
   readonly of: FieldOfDataset;
   readonly facet: Facet;
+  /** When its load began, in milliseconds of `performance.now()`. */
+  readonly since: number;
   /** `loaded` by what its table had; `joining` with what the log had, too; `ready` is of the state of all that are. */
   stage: "loaded" | "joining" | "ready";
 };
@@ -100,6 +104,8 @@ type Loaded = {
   readonly epoch: number;
   readonly retentionDays: number;
   readonly version: string;
+  /** When its load began, in milliseconds of `performance.now()`. */
+  readonly since: number;
   readonly facets: Map<string, LoadedFacet>;
   blocks: KnownBlocks;
   /** Changes when a field comes, gets members or goes. */
@@ -145,7 +151,7 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
     const version = await readFacetsVersion(client);
     const ordinals = new Ordinals(await readSeenAddresses(client, DATASETS, since));
     loaded = {
-      ...{ ordinals, version, retentionDays: days, blocks: NO_BLOCKS, revision: 0, facets: new Map() },
+      ...{ ordinals, version, since: start, retentionDays: days, blocks: NO_BLOCKS, revision: 0, facets: new Map() },
       facetBits: new FacetBits(maxBytes * SHARE_OF_BITS),
       epoch: now() - EPOCH_DAYS * DAY_MS,
     };
@@ -174,7 +180,7 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       return;
     }
     const facet = await loadFacet(client, field.of, { since, epoch: state.epoch }, state.ordinals);
-    state.facets.set(name, { of: field.of, facet, stage: "loaded" });
+    state.facets.set(name, { of: field.of, facet, since: start, stage: "loaded" });
     options.onLoaded?.({ field: name, members, seconds: (performance.now() - start) / 1_000 });
     void polling.run();
   };
@@ -187,10 +193,11 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
   };
 
   /** Adds what the log has of some facets beside known blocks. @returns undefined when the tables are others. */
-  const readLog = async (state: Loaded, of: ReadonlyMap<string, LoadedFacet>, known: KnownBlocks) => {
+  const readLog = async (state: Loaded, of: ReadonlyMap<string, LoadedFacet>, known: KnownBlocks, since: number) => {
     const fields = [...new Set([...of.values()].map((one) => one.of.field))];
+    const seconds = (performance.now() - since + MAX_INSERT_MS) / 1_000;
     const { version, blocks, ...changes } = await readFacetChanges(client, {
-      fields,
+      ...{ fields, seconds },
       epoch: state.epoch,
       blocks: known,
     });
@@ -205,11 +212,13 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
     const start = performance.now();
     // An insert reaches the tables of its views one after the other: the log has what a table did not have yet.
     const arrived = new Map([...state.facets].filter(([, { stage }]) => stage === "loaded"));
-    if (arrived.size > 0 && state.blocks !== NO_BLOCKS && !(await readLog(state, arrived, NO_BLOCKS))) return;
+    const firstLoad = Math.min(...[...arrived.values()].map(({ since }) => since));
+    if (arrived.size > 0 && state.blocks !== NO_BLOCKS && !(await readLog(state, arrived, NO_BLOCKS, firstLoad)))
+      return;
     for (const field of arrived.values()) field.stage = "joining";
     const current = new Map([...state.facets].filter(([, { stage }]) => stage !== "loaded"));
     if (current.size === 0) return;
-    const blocks = await readLog(state, current, state.blocks);
+    const blocks = await readLog(state, current, state.blocks, state.since);
     if (blocks === undefined) return;
     for (const field of current.values()) field.stage = "ready";
     state.blocks = blocks;

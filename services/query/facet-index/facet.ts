@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { type FacetSet, keyOf } from "../conditions/address-set.ts";
 import type { Dictionary } from "./dictionary.ts";
 import { valueMatcher } from "./match-value.ts";
-import { bytesOf, mergeSegments, type Segment } from "./segment.ts";
+import { bytesOf, hasMember, mergeSegments, type Segment } from "./segment.ts";
 
 /** Members that came together. A higher number came later; a merged layer has the number of its last part. */
 export type Layer = { readonly segment: Segment; readonly number: number };
@@ -50,6 +50,12 @@ export class Facet {
   get addedShare(): number {
     const [loaded = 0, ...added] = this.#layers.map(({ segment }) => segment.ordinals.length);
     return added.reduce((sum, count) => sum + count, 0) / Math.max(MIN_MEMBERS, loaded);
+  }
+
+  /** Whether a member was loaded with this time or a later one. It may miss those whose addresses were new then. */
+  hasLoaded(value: number, ordinal: number, time: number): boolean {
+    const [loaded] = this.#layers;
+    return loaded !== undefined && hasMember(loaded.segment, value, ordinal, time);
   }
 
   add(segment: Segment): void {

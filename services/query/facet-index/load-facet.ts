@@ -39,8 +39,11 @@ export async function loadFacet(
   });
 }
 
+/** Values whose members are compared before others get their turn. */
+const GROUPS_PER_STEP = 1_000;
+
 /**
- * Prepares what was stored since. Addresses without an ordinal get one.
+ * Prepares what was stored since, without what was loaded. Addresses without an ordinal get one.
  * @returns what adds it to its facets, each in the same turn.
  */
 export async function prepareChanges(
@@ -48,21 +51,31 @@ export async function prepareChanges(
   facetOf: (name: string) => Facet | undefined,
   ordinals: Ordinals,
 ): Promise<readonly (() => void)[]> {
-  const words = await packMembers(changes, ordinals);
+  const { ordinals: words, times } = await packMembers(changes, ordinals);
   const groups = new Map<Facet, MembersOfValue[]>();
-  let end = 0;
+  let [next, count] = [0, 0];
   for (const [index, name] of changes.names.entries()) {
-    const start = end;
-    end += changes.members[index] ?? 0;
+    if (index % GROUPS_PER_STEP === GROUPS_PER_STEP - 1) await yieldToEventLoop();
+    const first = next;
+    next += changes.members[index] ?? 0;
     const facet = facetOf(name);
     if (facet === undefined) continue;
+    const value = facet.dictionary.add(changes.values[index] ?? "");
+    const start = count;
+    for (let member = first; member < next; member++) {
+      const [word = 0, time = 0] = [words[member], times[member]];
+      if (facet.hasLoaded(value, word, time)) continue;
+      words[count] = word;
+      times[count++] = time;
+    }
+    if (count === start) continue;
     const ofFacet = groups.get(facet) ?? [];
     groups.set(facet, ofFacet);
-    ofFacet.push({ value: facet.dictionary.add(changes.values[index] ?? ""), start, end });
+    ofFacet.push({ value, start, end: count });
   }
   const additions: (() => void)[] = [];
   for (const [facet, ofFacet] of groups) {
-    const segment = toSegment(ofFacet, words);
+    const segment = toSegment(ofFacet, { ordinals: words, times });
     additions.push(() => facet.add(segment));
     await yieldToEventLoop();
   }

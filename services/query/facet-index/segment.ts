@@ -51,6 +51,24 @@ export function indexOf({ values }: Segment, value: number): number {
 /** Some members, by their indexes, the end exclusive. */
 export type Slice = { readonly start: number; readonly end: number };
 
+/** Whether a value has a member with this time or a later one, where its members are in the order of their ordinals. */
+export function hasMember(segment: Segment, value: number, word: number, time: number): boolean {
+  const { ordinals, times } = segment;
+  const index = indexOf(segment, value);
+  if (index === -1) return false;
+  const ordinal = word & ORDINAL_MASK;
+  let low = startAt(segment, index);
+  let high = segment.ends[index] ?? 0;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (((ordinals[middle] ?? 0) & ORDINAL_MASK) < ordinal) low = middle + 1;
+    else high = middle;
+  }
+  const found = ordinals[low] ?? 0;
+  const isMember = low < (segment.ends[index] ?? 0) && (found & ORDINAL_MASK) === ordinal;
+  return isMember && (found > word || (found === word && (times[low] ?? 0) >= time));
+}
+
 /** Sets the bits of the members in a slice whose time is not before a time. */
 export function markSince(
   { ordinals, times }: Segment,
