@@ -15,10 +15,7 @@ import { ERRORS, EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.
 import { registerStatistic } from "./statistic.ts";
 
 const ASN: PathParameter = {
-  schema: z
-    .string()
-    .regex(/^AS[1-9]\d{0,9}$/)
-    .refine((asn) => Number(asn.slice(2)) < 2 ** 32),
+  schema: z.string().regex(/^AS[1-9]\d{0,9}$/),
   description: "The number of an autonomous system, after `AS`.",
   errorMessage: "Invalid parameter: asn takes AS and a number, like AS64500",
   example: "AS64500",
