@@ -92,7 +92,7 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
 }
 
 test("every operation answers any request as described, in JSON and without a library's wording", {
-  timeout: 900_000,
+  timeout: atVolume(900_000, 2_400_000),
 }, async () => {
   const check = async (request: FuzzRequest) => assertSound(request, await send(request));
   for (const operation of fuzzed.operations) {
