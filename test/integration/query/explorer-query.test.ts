@@ -38,6 +38,8 @@ test("matches are sorted by their headings, and what they did narrows the query"
   await settled();
   await matches(addresses.trim()).waitFor();
   await page.goBack();
+  await matches(count(CROWD + 1)).waitFor();
+  await settled();
   const worm = page.getByRole("link", { name: `Worm ${SCRIPT}` }).first();
   await worm.click();
   await matches("1").waitFor();

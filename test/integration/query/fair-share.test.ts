@@ -121,7 +121,7 @@ test("one caller's large queries wait for each other, too many are a 429, and no
 });
 
 test("all callers without a key together leave half of the capacity to those with one; beyond their queue it is a 503", async () => {
-  const { url, release } = await serve({ queryCapacity: 4 }, true);
+  const { url, release } = await serve({ queryCapacity: 4, maxWaitMs: 60_000 }, true);
   // Each may have 1 running and 8 waiting, all of them together 2 and 16.
   const asked = [1, 2, 3].flatMap((caller) =>
     Array.from({ length: 9 }, (_, number) => ask(url, `/v3/ip/45.0.${caller}.${number}`, withoutKey(caller))),
@@ -209,7 +209,7 @@ test("a request with many addresses is rejected before its body has arrived", as
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 test("pipelined requests get their responses in their order", async () => {
-  const { port, release } = await serve({ queryCapacity: 16 }, true);
+  const { port, release } = await serve({ queryCapacity: 16, maxWaitMs: 60_000 }, true);
   const socket = connect(port, "127.0.0.1");
   const numbers = Array.from({ length: MAX_PIPELINED_REQUESTS }, (_, number) => number);
   socket.write(numbers.map((number) => request(`/v3/ip/45.0.0.${number}`)).join(""));
