@@ -68,6 +68,7 @@ test("all that is sent is accepted, rejected or ignored: in the answer, in the l
   const ingest = await ingestOf(world, undefined, Date.now, []);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   const total = { accepted: 0, rejected: 0, ignored: 0 };
+  let requests = 0;
   try {
     await fc.assert(
       fc.asyncProperty(
@@ -76,8 +77,9 @@ test("all that is sent is accepted, rejected or ignored: in the answer, in the l
           ...{ minLength: 1, maxLength: 20 },
         }),
         async ([url, isLines, body], chosen) => {
-          const records = isLines ? chosen : chosen.filter((record) => !BROKEN.includes(record));
-          if (records.length === 0) return;
+          const readable = isLines ? chosen : chosen.filter((record) => !BROKEN.includes(record));
+          // No two requests are the same: dead letters of one that is sent again are there once.
+          const records = [...readable, text({ totally: "unrelated", request: requests++ })];
           const response = await app.inject({ method: "POST", url, payload: body(records) });
           expectDescribed("POST", url.split("?")[0] ?? "", response.statusCode, response.json());
           const answer = response.json();
