@@ -87,7 +87,7 @@ const MAX_LATER_SHARE = 1 / 8;
 /** Times of observations lie within the retention, of 100 days at most, and hardly in the future. */
 const EPOCH_DAYS = 365;
 
-type Wanted = { readonly of: FieldOfDataset; usedAt: number; tooLargeAt: number };
+type FieldUse = { readonly of: FieldOfDataset; usedAt: number; tooLargeAt: number };
 type LoadedFacet = {
   readonly of: FieldOfDataset;
   readonly facet: Facet;
@@ -116,7 +116,7 @@ type Loaded = {
 export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOptions): FacetIndex {
   const { maxBytes, retentionDays, now, intervalMs = POLL_MS, maxAgeMs = MAX_AGE_MS } = options;
   const readQuiet = options.changes?.(FACET_TABLES);
-  const wanted = new Map<string, Wanted>();
+  const uses = new Map<string, FieldUse>();
   const shareLoading = createSingleFlight<"load", void>();
   let loaded: Loaded | undefined;
   let loadError: unknown;
@@ -135,9 +135,9 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
   const drop = (state: Loaded, name: string) => {
     if (state.facets.delete(name)) state.revision++;
   };
-  const isTooLarge = ({ tooLargeAt }: Wanted) => performance.now() - tooLargeAt < RETRY_TOO_LARGE_MS;
-  const missing = () => {
-    const all = [...wanted.values()];
+  const isTooLarge = ({ tooLargeAt }: FieldUse) => performance.now() - tooLargeAt < RETRY_TOO_LARGE_MS;
+  const fieldToLoad = () => {
+    const all = [...uses.values()];
     // Without all addresses, nothing can be evaluated.
     if (all.some((field) => field.of.field === "seen" && isTooLarge(field))) return undefined;
     return all.find((field) => !isTooLarge(field) && loaded?.facets.has(nameOf(field.of)) !== true);
@@ -159,16 +159,16 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
   };
   /** Frees memory for a field by fields that were not used as lately. @returns whether it fits. */
   const evictFor = (needed: number, state: Loaded): boolean => {
-    const isUnused = ({ of, usedAt: last }: Wanted) => of.field !== "seen" && performance.now() - last > IN_USE_MS;
-    const others = [...wanted].filter(([name, field]) => isUnused(field) && state.facets.has(name));
+    const isUnused = ({ of, usedAt: last }: FieldUse) => of.field !== "seen" && performance.now() - last > IN_USE_MS;
+    const others = [...uses].filter(([name, field]) => isUnused(field) && state.facets.has(name));
     for (const [name] of others.sort(([, one], [, other]) => one.usedAt - other.usedAt)) {
       if (bytes() + needed <= maxBytes) break;
       drop(state, name);
-      wanted.delete(name);
+      uses.delete(name);
     }
     return bytes() + needed <= maxBytes;
   };
-  const loadField = async (state: Loaded, field: Wanted) => {
+  const loadField = async (state: Loaded, field: FieldUse) => {
     const name = nameOf(field.of);
     const start = performance.now();
     const since = retentionStart(now(), state.retentionDays);
@@ -186,20 +186,25 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
   };
   /** Loads what searches asked for, one field after the other, while polls go on. */
   const loadMissing = async (state: Loaded) => {
-    for (let next = missing(); next !== undefined; next = missing()) {
+    for (let next = fieldToLoad(); next !== undefined; next = fieldToLoad()) {
       if (isStopped || loaded !== state) return;
       await loadField(state, next);
     }
   };
 
-  /** Adds what the log has of some facets beside known blocks. @returns undefined when the tables are others. */
-  const readLog = async (state: Loaded, of: ReadonlyMap<string, LoadedFacet>, known: KnownBlocks, since: number) => {
+  /** Adds what the log has of some facets in blocks that were not read. @returns undefined when the tables are others. */
+  const readLog = async (
+    state: Loaded,
+    of: ReadonlyMap<string, LoadedFacet>,
+    blocksRead: KnownBlocks,
+    since: number,
+  ) => {
     const fields = [...new Set([...of.values()].map((one) => one.of.field))];
     const seconds = (performance.now() - since + MAX_INSERT_MS) / 1_000;
     const { version, blocks, ...changes } = await readFacetChanges(client, {
       ...{ fields, seconds },
       epoch: state.epoch,
-      blocks: known,
+      blocks: blocksRead,
     });
     if (version !== state.version) return clear();
     const additions = await prepareChanges(changes, (name) => of.get(name)?.facet, state.ordinals);
@@ -233,7 +238,7 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
   };
   const poll = async () => {
     if (performance.now() - usedAt > IDLE_MS) {
-      wanted.clear();
+      uses.clear();
       return clear();
     }
     if (loadError !== undefined) {
@@ -241,10 +246,10 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       loadError = undefined;
       throw error;
     }
-    if (loaded === undefined ? missing() !== undefined : isOutdated(loaded)) await loadOrdinals();
+    if (loaded === undefined ? fieldToLoad() !== undefined : isOutdated(loaded)) await loadOrdinals();
     const state = loaded;
     if (state === undefined) return;
-    if (missing() !== undefined) {
+    if (fieldToLoad() !== undefined) {
       shareLoading("load", () => loadMissing(state)).catch((error: unknown) => {
         loadError = error;
       });
@@ -259,11 +264,11 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
   const polling = repeatEvery(poll, { everyMs: undefined, pauseMs: () => intervalMs, onError, onRecovery });
   void polling.run();
 
-  const want = (of: FieldOfDataset) => {
+  const noteUse = (of: FieldOfDataset) => {
     const name = nameOf(of);
-    const field = wanted.get(name) ?? { of, usedAt: 0, tooLargeAt: Number.NEGATIVE_INFINITY };
+    const field = uses.get(name) ?? { of, usedAt: 0, tooLargeAt: Number.NEGATIVE_INFINITY };
     field.usedAt = usedAt;
-    wanted.set(name, field);
+    uses.set(name, field);
   };
   return {
     open(fields, scopes) {
@@ -271,7 +276,7 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       if (datasets.length < scopes.length || datasets.length === 0) return undefined;
       usedAt = performance.now();
       const asked = new Set<MemberField>(["seen", ...fields]);
-      for (const field of asked) for (const dataset of datasets) want({ dataset, field });
+      for (const field of asked) for (const dataset of datasets) noteUse({ dataset, field });
       const state = loaded;
       const age = performance.now() - currentAt;
       const facetOf = (of: FieldOfDataset): readonly NamedFacet[] => {
@@ -284,7 +289,7 @@ export function startFacetIndex(client: ClickHouseClient, options: FacetIndexOpt
       );
       if (state === undefined || isMissing || age > maxAgeMs) {
         // The first search after a pause need not wait for the next poll.
-        if (missing() !== undefined || age > intervalMs) void polling.run();
+        if (fieldToLoad() !== undefined || age > intervalMs) void polling.run();
         return undefined;
       }
       const { ordinals, epoch, facetBits, revision } = state;

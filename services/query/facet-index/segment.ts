@@ -64,9 +64,9 @@ export function hasMember(segment: Segment, value: number, word: number, time: n
     if (((ordinals[middle] ?? 0) & ORDINAL_MASK) < ordinal) low = middle + 1;
     else high = middle;
   }
-  const found = ordinals[low] ?? 0;
-  const isMember = low < (segment.ends[index] ?? 0) && (found & ORDINAL_MASK) === ordinal;
-  return isMember && (found > word || (found === word && (times[low] ?? 0) >= time));
+  const stored = ordinals[low] ?? 0;
+  const isMember = low < (segment.ends[index] ?? 0) && (stored & ORDINAL_MASK) === ordinal;
+  return isMember && (stored > word || (stored === word && (times[low] ?? 0) >= time));
 }
 
 /** Sets the bits of the members in a slice whose time is not before a time. */
