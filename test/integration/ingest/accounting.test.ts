@@ -92,8 +92,8 @@ test("all that is sent is accepted, rejected or ignored: in the answer, in the l
           for (const name of ["accepted", "rejected", "ignored"] as const) total[name] += counts[name];
         },
       ),
-      // By chance alone no record might be ignored. The same body twice is one request that was sent again.
-      { numRuns: 40, examples: WAYS.slice(0, 1).map((way) => [way, [...RECORDS, ...BROKEN]]) },
+      // By chance alone no record might be ignored.
+      { numRuns: 40, examples: WAYS.map((way) => [way, [...RECORDS, ...BROKEN]]) },
     );
     expect(Object.values(total).every((count) => count > 0)).toBe(true);
   } finally {
