@@ -130,28 +130,28 @@ export function openEvaluator({ ordinals, facetBits, facetsOf, listed, from, epo
   }
   const owned = ({ bits, isShared }: Operand) => (isShared ? bits.slice() : bits);
   function* joinAll(of: readonly SetQuery[]): Generator<void, Operand> {
-    let all: Bits | undefined;
+    let common: Bits | undefined;
     let excluded: Bits | undefined;
     for (const part of of) {
       const operand = yield* evaluate(part);
       if (operand.isComplement) {
         if (excluded === undefined) excluded = owned(operand);
         else orInto(excluded, operand.bits);
-      } else if (all === undefined) all = owned(operand);
-      else andInto(all, operand.bits);
+      } else if (common === undefined) common = owned(operand);
+      else andInto(common, operand.bits);
       yield* pause();
     }
-    all ??= (yield* seen()).slice();
-    if (excluded !== undefined) andNotInto(all, excluded);
-    return { bits: all, isComplement: false, isShared: false };
+    common ??= (yield* seen()).slice();
+    if (excluded !== undefined) andNotInto(common, excluded);
+    return { bits: common, isComplement: false, isShared: false };
   }
   function* joinAny(of: readonly SetQuery[]): Generator<void, Operand> {
-    const any = new Uint32Array(words);
+    const union = new Uint32Array(words);
     for (const part of of) {
-      orInto(any, yield* plain(yield* evaluate(part)));
+      orInto(union, yield* plain(yield* evaluate(part)));
       yield* pause();
     }
-    return { bits: any, isComplement: false, isShared: false };
+    return { bits: union, isComplement: false, isShared: false };
   }
   function* plain(operand: Operand): Generator<void, Bits> {
     if (!operand.isComplement) return operand.bits;

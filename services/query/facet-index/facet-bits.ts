@@ -98,7 +98,7 @@ export class FacetBits {
   }
 }
 
-/** The bits of values since an hour. @param kept the same of before, without the layers up to `upTo`. */
+/** The bits of values since an hour, with all layers up to `upTo`. @param kept the bits with earlier layers, if any. */
 function* keep(
   matched: ReadonlyMap<Facet, readonly number[]>,
   { kept, upTo }: { readonly kept: KeptBits | undefined; readonly upTo: KeptBits["upTo"] },
