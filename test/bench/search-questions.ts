@@ -8,8 +8,6 @@ export type FoundAddresses = {
 /** The same question in three languages. */
 export type SearchQuestion = {
   readonly name: string;
-  /** Conditions on whole values, or on parts of texts. */
-  readonly kind: "values" | "texts";
   /** In our search language. */
   readonly query: string;
   /** In that of Lucene's StandardQueryParser. */
@@ -38,70 +36,60 @@ export function searchQuestions(times: { readonly oldest: number; readonly since
   return [
     {
       name: "a port",
-      kind: "values",
       query: "port:22",
       lucene: "port:22",
       duckDb: is("port", "22"),
     },
     {
       name: "a HASSH",
-      kind: "values",
       query: "hassh:7b",
       lucene: "hassh:7b",
       duckDb: is("hassh", "7b"),
     },
     {
       name: "all but a port",
-      kind: "values",
       query: `NOT port:22 ${anyTime.query}`,
       lucene: `-port:22 ${anyTime.lucene}`,
       duckDb: `NOT ${is("port", "22")} AND ${anyTime.duckDb}`,
     },
     {
       name: "tag, port",
-      kind: "values",
       query: "tags:heavy port:22",
       lucene: "+tag:heavy +port:22",
       duckDb: `${is("tag", "heavy")} AND ${is("port", "22")}`,
     },
     {
       name: "tag, network, country",
-      kind: "values",
       query: "tags:heavy asn:12 country_code:CN",
       lucene: "+tag:heavy +asn:12 +country:CN",
       duckDb: `${is("tag", "heavy")} AND ${is("asn", "12")} AND ${is("country", "CN")}`,
     },
     {
       name: "classification, two ports, not a country",
-      kind: "values",
       query: "classification:malicious (port:22 OR port:23) -country_code:CN",
       lucene: "+classification:malicious +(port:22 port:23) -country:CN",
       duckDb: `${is("classification", "malicious")} AND (${is("port", "22")} OR ${is("port", "23")}) AND NOT ${is("country", "CN")}`,
     },
     {
       name: "two tags, port, not a country, lately",
-      kind: "values",
       query: `(tags:heavy OR tags:ordinary-0) port:22 -country_code:CN ${lately.query}`,
       lucene: `+(tag:heavy tag:ordinary-0) +port:22 -country:CN ${lately.lucene}`,
       duckDb: `(${is("tag", "heavy")} OR ${is("tag", "ordinary-0")}) AND ${is("port", "22")} AND NOT ${is("country", "CN")} AND ${lately.duckDb}`,
     },
     {
       name: "a wildcard over paths",
-      kind: "texts",
       query: "path:*99",
       lucene: "path:*99",
       duckDb: has("path", "value LIKE '%99'"),
     },
     {
       name: "a word in user agents",
-      kind: "texts",
       query: "useragent:scanner",
       lucene: "useragent:scanner",
       duckDb: phrase("useragent", "scanner"),
     },
     {
       name: "words in organizations",
-      kind: "texts",
       query: 'organization:"network 12"',
       lucene: 'organization:"network 12"',
       duckDb: phrase("organization", "network 12"),

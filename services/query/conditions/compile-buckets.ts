@@ -146,7 +146,7 @@ function facetSql({ field, match, after }: FacetSet, { bind, isOwnSensorsOnly, v
   ].join(" AND ");
 }
 
-/** A single text is bound as the candidates bind it: the server takes only so many values. */
+/** Binds a single text as the search for candidates does, which is then one value: the server limits their number. */
 function isAnySql(values: string, texts: readonly string[], bind: Bind): string {
   const [only, second] = texts;
   if (only !== undefined && second === undefined) return `has(${values}, ${bind("String", only)})`;
