@@ -1,7 +1,8 @@
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
+import { type Fields, isFields } from "../../formats/fields.ts";
 import type { FileRecord } from "../../formats/format.ts";
 import type { IncomingRecord } from "../../record.ts";
-import { type RecordIds, recordIds } from "../../record-id.ts";
+import { openIdentities } from "./identify.ts";
 import { type LogFile, type ReadFileOptions, readFile } from "./log-files.ts";
 
 export type ReadRecordsOptions = ReadFileOptions & {
@@ -28,25 +29,19 @@ export async function* readRecords(
   files: readonly LogFile[],
   options: ReadRecordsOptions,
 ): AsyncGenerator<ReplayRecord> {
-  const nextId = recordIds();
-  const nextUnreadableId = recordIds();
+  const identify = openIdentities();
   for (const file of files) {
     let position = 0;
     for await (const record of readFile(file, options)) {
       position++;
       const common = { origin: file.name, position, fallbackId: "" };
       if (record.ignored !== undefined) yield { ...record, ...common };
-      else if (isRecord(record.value)) {
-        const value = identify(shift(record.value, options.shiftMs), record.bytes, nextId);
-        yield { ...record, ...common, value, ordinal: ordinalIn(value.observation_id) };
-      } else yield { ...record, ...common, ordinal: ordinalIn(nextUnreadableId(record.bytes.toString("latin1"))) };
+      else if (isFields(record.value)) {
+        const value = shift(record.value, options.shiftMs);
+        yield { ...record, ...common, ...identify({ ...record, value }) };
+      } else yield { ...record, ...common, ...identify(record) };
     }
   }
-}
-
-/** Equal records that bring an id of their own are one observation, and one dead letter. */
-function ordinalIn(id: unknown): number {
-  return Number(/^file:[0-9a-f]{32}\/(\d{1,10})$/.exec(String(id))?.[1] ?? 0);
 }
 
 /**
@@ -60,28 +55,18 @@ export async function newestTime(
   let newest: number | undefined;
   for (const file of files) {
     for await (const { value } of readFile(file, options)) {
-      const time = isRecord(value) ? parseObservedAt(value.observed_at) : undefined;
+      const time = isFields(value) ? parseObservedAt(value.observed_at) : undefined;
       if (time !== undefined && time <= latest && (newest === undefined || time > newest)) newest = time;
     }
   }
   return newest;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function shift(value: Record<string, unknown>, byMs: number): Record<string, unknown> {
+function shift(value: Fields, byMs: number): Fields {
   const time = parseObservedAt(value.observed_at);
   if (byMs === 0 || time === undefined) return value;
   const observed_at = new Date(time + byMs).toISOString();
   // Shifted otherwise, its parts must not join the session of an earlier replay.
   const session = typeof value.session_id === "string" ? { session_id: `${value.session_id}${byMs}` } : {};
   return { ...value, ...session, observed_at };
-}
-
-/** Made of the record's own bytes and its shifted time, so that a file shifted otherwise gives other observations. */
-function identify(value: Record<string, unknown>, bytes: Buffer, nextId: RecordIds): Record<string, unknown> {
-  if (value.observation_id !== undefined) return value;
-  return { ...value, observation_id: nextId(`${String(value.observed_at)} ${bytes.toString("latin1")}`) };
 }
