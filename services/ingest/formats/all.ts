@@ -5,7 +5,7 @@ import { dionaea } from "./sensors/dionaea.ts";
 import { dockerApiHoneypot } from "./sensors/docker-api-honeypot.ts";
 import { dshieldWeb } from "./sensors/dshield.ts";
 import { heralding } from "./sensors/heralding.ts";
-import { otherHoneypots } from "./sensors/honeypots/honeypots.ts";
+import { HONEYPOT_FORMATS, otherHoneypots } from "./sensors/honeypots/honeypots.ts";
 import { honeypots } from "./sensors/honeypots.ts";
 import { honeytrap } from "./sensors/honeytrap.ts";
 import { hpfeeds } from "./sensors/hpfeeds/hpfeeds.ts";
@@ -50,6 +50,6 @@ export function findFormats(
   formats: readonly LogFormat[] = LOG_FORMATS,
 ): readonly LogFormat[] | undefined {
   if (name === AUTO) return formats;
-  const found = formats.find((format) => format.name === name);
+  const found = [...formats, ...HONEYPOT_FORMATS].find((format) => format.name === name);
   return found === undefined ? undefined : [found];
 }

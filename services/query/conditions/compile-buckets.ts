@@ -1,6 +1,6 @@
 import { IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
 import { type Bind, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
-import { type FacetField, FACETS } from "@noisefloor/clickhouse/facets/facets.ts";
+import { FACETS, type FacetField } from "@noisefloor/clickhouse/facets/facets.ts";
 import { isFewValued } from "@noisefloor/domain/observation/members.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import {

@@ -26,6 +26,8 @@ export type Honeypot = {
   /** Whether its log also has messages about itself, which name no source. */
   readonly logsItself?: true;
   readonly read?: (record: Fields) => Reading;
+  /** The record of a line of a log that is no JSON; undefined for a line that is none. */
+  readonly readLine?: (line: string) => Fields | undefined;
 };
 
 export function decodeHoneypot(honeypot: Honeypot, record: Fields, options: DecodeOptions): Decoded {

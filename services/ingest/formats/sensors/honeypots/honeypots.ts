@@ -1,6 +1,7 @@
 import type { Fields } from "../../fields.ts";
 import type { LogFormat } from "../../format.ts";
 import { decodeHoneypot, type Honeypot } from "./honeypot.ts";
+import { openOwnLines } from "./lines.ts";
 import { PASSIVE_MONITORS } from "./passive.ts";
 import { SERVICE_HONEYPOTS } from "./services.ts";
 import { WEB_HONEYPOTS } from "./web.ts";
@@ -30,3 +31,29 @@ export const otherHoneypots: LogFormat = {
     },
   },
 };
+
+/**
+ * The log of one honeypot each, whose every record is read as its own, also those that no member tells from others'.
+ * `auto` has to tell them, so it has none of these.
+ */
+export const HONEYPOT_FORMATS: readonly LogFormat[] = [...HONEYPOTS.values()].map((honeypot) => ({
+  name: `tpot-${honeypot.name}`,
+  description: `the log of T-Pot's ${honeypot.name}`,
+  json: {
+    signs: `the members of ${honeypot.name}`,
+    recognizes: () => true,
+    decode: (record, options) => decodeHoneypot(honeypot, record, options),
+  },
+  text: {
+    recognizes: () => true,
+    open: () => {
+      const isOwnLine = openOwnLines();
+      return (line, options) => {
+        const record = honeypot.readLine?.(line);
+        if (record !== undefined) return decodeHoneypot(honeypot, record, options);
+        if (isOwnLine(line)) return { ignored: "about-sensor" };
+        return { rejection: { reason: "unknown-format", detail: `the line is no record of ${honeypot.name}` } };
+      };
+    },
+  },
+}));

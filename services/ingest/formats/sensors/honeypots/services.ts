@@ -1,7 +1,8 @@
 import { splitAddress } from "../../addresses.ts";
 import { portAt, textAt, textsAt } from "../../fields.ts";
 import { MAX_PAYLOAD_LENGTH, readPayload } from "../payload.ts";
-import { type Honeypot, isEventOf, spokenIn } from "./honeypot.ts";
+import { type Honeypot, isEventOf, type Reading, spokenIn } from "./honeypot.ts";
+import { readEndlesshLine } from "./lines.ts";
 import { readRedisCommand } from "./redis.ts";
 
 /** ADBHoneypot, a later honeypot in its manner, calls its events `adbhoneypot.what`. */
@@ -44,28 +45,38 @@ const ddospot: Honeypot = {
   transport: "udp",
   time: "time",
   read(record) {
-    const known = "dns_cls" in record ? 53 : "mode" in record ? 123 : undefined;
+    const known = "dns_cls" in record ? 53 : "mode" in record ? 123 : "mx" in record ? 1900 : 19;
     const port = portAt(record, "dst_port", "dest_port") ?? known;
-    return { destinationPort: port, application: port === undefined ? undefined : AMPLIFIERS.get(port) };
+    return { destinationPort: port, application: AMPLIFIERS.get(port) };
   },
 };
 
-/** Only a connection's first record names the source; `ID` joins the others to it. */
+/** Only a connection's first record names the source: without it, nobody can be said to have done what the others say. */
 const dicompot: Honeypot = {
   name: "dicompot",
   recognizes: (record) => "ID" in record && "IP" in record && "Port" in record && "msg" in record,
   application: "dicom",
   time: "time",
-  read: (record) => ({
-    sourceIp: textAt(record, "IP"),
-    sourceMembers: ["IP"],
-    sourcePort: portAt(record, "Port"),
-    session: textAt(record, "ID"),
-    commands: textsAt(record, "Command"),
-  }),
+  read(record) {
+    const sourceIp = textAt(record, "IP");
+    if (sourceIp === undefined && "ID" in record) return { ignored: "no-behaviour" };
+    return {
+      sourceIp,
+      sourceMembers: ["IP"],
+      sourcePort: portAt(record, "Port"),
+      session: textAt(record, "ID"),
+      commands: textsAt(record, "Command"),
+    };
+  },
 };
 
-const endlessh: Honeypot = { name: "endlessh", application: "ssh", port: 22 };
+const endlessh: Honeypot = {
+  name: "endlessh",
+  application: "ssh",
+  port: 22,
+  readLine: readEndlesshLine,
+  read: ({ reason }): Reading => (reason === "CLOSE" ? { ignored: "no-behaviour" } : {}),
+};
 
 /** Only the lines of its handlers have a source; the others are about itself. */
 const glutton: Honeypot = {
@@ -97,12 +108,25 @@ const mailoney: Honeypot = {
   port: 25,
   read: (record) => ({
     commands: (textAt(record, "data")?.slice(0, MAX_PAYLOAD_LENGTH) ?? "")
-      .split(/\r?\n/)
+      .split(/[\r\n]+/)
       .filter((line) => line.trim() !== ""),
   }),
 };
 
-const medpot: Honeypot = { name: "medpot", application: "hl7", port: 2575, logsItself: true };
+const medpot: Honeypot = {
+  name: "medpot",
+  recognizes: (record) => record.message === "Connection found" && "data" in record && "src_ip" in record,
+  application: "hl7",
+  port: 2575,
+  logsItself: true,
+  read: (record) => ({ observedAt: shortDate(textAt(record, "timestamp")) }),
+};
+
+/** `20 Nov 26 13:00 UTC`, as of RFC 822, with the century and seconds; undefined for any other time. */
+function shortDate(text: string | undefined): string | undefined {
+  const [, day, year, clock, zone] = /^(\d\d [A-Z][a-z]{2}) (\d\d) (\d\d:\d\d) ([A-Z]+)$/.exec(text ?? "") ?? [];
+  return day && `${day} 20${year} ${clock}:00 ${zone}`;
+}
 
 const miniprint: Honeypot = {
   name: "miniprint",

@@ -4,6 +4,7 @@ import { cveLabels } from "../monitors/suricata-eve.ts";
 import { readHttpRequest } from "../payload.ts";
 import { beelzebub } from "./beelzebub.ts";
 import { type Honeypot, isEventOf } from "./honeypot.ts";
+import { readCiscoasaLine } from "./lines.ts";
 import { request } from "./request.ts";
 
 /** The members whose names begin so, without that beginning. */
@@ -30,10 +31,15 @@ function targetOf(url: string | undefined): HttpDraft {
 const ciscoasa: Honeypot = {
   name: "ciscoasa",
   logsItself: true,
+  readLine: readCiscoasaLine,
   read(record) {
     const http = readHttpRequest((textAt(record, "payload_printable") ?? "").replace(/^"/, ""));
     const isIke = http === undefined && "src_port" in record;
-    return { application: isIke ? "ike" : "http", ...(http !== undefined && { http }) };
+    return {
+      application: isIke ? "ike" : "http",
+      destinationPort: portAt(record, "dest_port") ?? (isIke ? 5000 : 8443),
+      ...(http !== undefined && { http }),
+    };
   },
 };
 
@@ -200,6 +206,7 @@ const log4pot: Honeypot = {
 /** T-Pot's own web server. Whom it asks for a password and lets in is the operator. */
 const nginx: Honeypot = {
   name: "nginx",
+  recognizes: (record) => ["msec", "connection_serial", "src_ip", "request_uri"].every((name) => name in record),
   application: "http",
   time: "msec",
   read(record) {
