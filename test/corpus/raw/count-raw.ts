@@ -20,17 +20,22 @@ const CSV = [
 type Add = (record: unknown, tally: Tally) => void;
 type Reader = Pick<Counter, "name" | "says"> & { readonly add: Add };
 
-/** Counts what a file's raw records say. Of its format the first record that is known decides. */
-export async function countRaw(path: string, isOwn: (address: string) => boolean): Promise<RawFile> {
+/** Counts what the raw records of a log say, in one file or several. Of its format the first record that is known decides. */
+export async function countRaw(
+  paths: string | readonly string[],
+  isOwn: (address: string) => boolean,
+): Promise<RawFile> {
   let reader: Reader | undefined;
   let tally: Tally | undefined;
-  for await (const record of readRaw(path)) {
-    if (reader === undefined || tally === undefined) {
-      reader = typeof record === "string" ? csvReader(record) : jsonReader(record, isOwn);
-      tally = reader && createTally(reader.says, isOwn);
-      if (typeof record === "string") continue;
+  for (const path of [paths].flat()) {
+    for await (const record of readRaw(path)) {
+      if (reader === undefined || tally === undefined) {
+        reader = typeof record === "string" ? csvReader(record) : jsonReader(record, isOwn);
+        tally = reader && createTally(reader.says, isOwn);
+        if (typeof record === "string") continue;
+      }
+      if (reader !== undefined && tally !== undefined) reader.add(record, tally);
     }
-    if (reader !== undefined && tally !== undefined) reader.add(record, tally);
   }
   return { format: reader?.name, counts: tally?.counts() ?? [], reasons: tally?.reasons() ?? [] };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { PLAIN, readContent } from "../../../../../test/support/ingest/decode.ts";
+import type { DecodeOptions } from "../../format.ts";
 import { decodeHoneypot } from "./honeypot.ts";
 import { HONEYPOTS } from "./honeypots.ts";
 import { TPOT_CHANGES } from "./tpot-changes.ts";
@@ -419,12 +420,12 @@ function said(value: unknown): Members {
   return { ...rest, at: Date.parse(String(observed_at)), ...(own.length > 0 && { labels: own }) };
 }
 
-async function decodeOwn(type: string, own: Members): Promise<unknown> {
-  const [record] = await readContent(JSON.stringify(own));
+async function decodeOwn(type: string, own: Members, options: Partial<DecodeOptions> = {}): Promise<unknown> {
+  const [record] = await readContent(JSON.stringify(own), "auto", options);
   if (record?.value !== undefined) return record.value;
   // Nothing of its records tells it: only T-Pot names it.
   const honeypot = HONEYPOTS.get(type.toLowerCase());
-  const decoded = honeypot && decodeHoneypot(honeypot, own, PLAIN);
+  const decoded = honeypot && decodeHoneypot(honeypot, own, { ...PLAIN, ...options });
   return decoded !== undefined && "observation" in decoded ? decoded.observation : record;
 }
 
@@ -439,3 +440,14 @@ test.each(BOTH)("%s says the same by its own log and by T-Pot", async (type, bot
 test("each type that the table of T-Pot's changes names has both forms above", () => {
   expect(BOTH.map(([type]) => type.toLowerCase()).toSorted()).toEqual([...TPOT_CHANGES.keys()].toSorted());
 });
+
+test.each(BOTH)(
+  "%s counts once by its own log, for the sensor called like T-Pot's host, and by T-Pot",
+  async (type, both, own, renamed) => {
+    const [record] = await readContent(JSON.stringify({ ...added(type, "x.json"), ...both, ...renamed }), "tpot");
+    const byFile = await decodeOwn(type, { ...both, ...own }, { sensorId: "hive-1" });
+    // Logstash cuts Sentrypeer's times, but the session is the same.
+    const id = type === "Sentrypeer" ? "session_id" : "observation_id";
+    expect(record?.value).toMatchObject({ [id]: Object(byFile)[id], sensor_id: "hive-1" });
+  },
+);
