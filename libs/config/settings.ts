@@ -120,6 +120,9 @@ export const settingsSchema = z.object({
     .optional(),
   HPFEEDS_CHANNELS: list("takes names of channels, separated by commas", (name) => name !== ""),
 
+  SYSLOG_PORT: wholeNumber(0, 65_535).optional(),
+  SYSLOG_SENDERS: list("takes addresses and networks like 192.0.2.0/24, separated by commas", isNetwork),
+
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
   BACKUP_S3_SECRET_KEY: z.string().optional(),
 
@@ -271,6 +274,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     backupS3: backupS3Settings(variables),
     kafka: kafkaSettings(variables),
     hpfeeds: hpfeedsSettings(variables),
+    syslog: syslogSettings(variables),
   };
 }
 
@@ -314,6 +318,15 @@ function hpfeedsSettings({ HPFEEDS_URL: url, HPFEEDS_CHANNELS: channels }: Varia
     secret: decodeURIComponent(password),
     channels,
   };
+}
+
+/** The loopback and private networks. */
+const LOCAL_NETWORKS =
+  "127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 ::1 fc00::/7 fe80::/10".split(" ");
+
+/** Undefined without a port: nothing listens to syslog then. */
+function syslogSettings({ SYSLOG_PORT: port, SYSLOG_SENDERS: senders }: Variables) {
+  return port === undefined ? undefined : { port, senders: senders.length > 0 ? senders : LOCAL_NETWORKS };
 }
 
 /** Undefined without brokers: HTTP and files are then the only sources. */

@@ -77,7 +77,7 @@ export function createMetrics() {
     }),
     ingestRecords: new Counter({
       name: "noisefloor_ingest_records_total",
-      help: "Records received, by source (kafka, http, hpfeeds) and outcome: accepted, ignored, or the reason for which they were rejected",
+      help: "Records received, by source (kafka, http, hpfeeds, syslog) and outcome: accepted, ignored, or the reason for which they were rejected",
       labelNames: ["source", "outcome"],
       registers,
     }),
@@ -115,6 +115,12 @@ export function createMetrics() {
       name: "noisefloor_kafka_unreadable_messages_total",
       help: "Messages that can never be read: the topic deleted them before they were read, or their batch is damaged",
       labelNames: ["topic"],
+      registers,
+    }),
+    syslogDropped: new Counter({
+      name: "noisefloor_syslog_dropped_messages_total",
+      help: "Messages and connections of syslog that were dropped, by reason: sender (SYSLOG_SENDERS does not name it), connections (too many), queue-full (the store is too slow), failed (not stored)",
+      labelNames: ["reason"],
       registers,
     }),
     databaseReloadFailures: new Counter({

@@ -23,7 +23,6 @@ export function readSensorFormats({ sensorLogs, kafka }: Pick<Settings, "sensorL
   const formats = readFormats(sensorLogs.fieldMaps).map(({ format }) => format);
   const unknown = kafka?.rawTopics.find(({ format }) => findFormats(format, formats) === undefined);
   if (unknown !== undefined) throw new UserError(`KAFKA_RAW_TOPICS: there is no log format "${unknown.format}"`);
-  const own = networks(sensorLogs.ownAddresses);
   const rewrites = new Map(
     sensorLogs.portRewrites.map((pair): [number, number] => {
       const [from = "", to = ""] = pair.split("=");
@@ -35,10 +34,7 @@ export function readSensorFormats({ sensorLogs, kafka }: Pick<Settings, "sensorL
     formats,
     decode: {
       now: Date.now,
-      isOwnAddress(text) {
-        const { address } = splitAddress(text);
-        return isIPv4(address) ? own.check(address, "ipv4") : isIPv6(address) && own.check(address, "ipv6");
-      },
+      isOwnAddress: networks(sensorLogs.ownAddresses),
       publicPort: (port) => rewrites.get(port) ?? port,
       countsAccepted: sensorLogs.countsAcceptedPackets,
       timeZoneOf: (sensor, format, writesUtc) =>
@@ -84,7 +80,8 @@ function readMapFile(path: string): string {
   }
 }
 
-function networks(texts: readonly string[]): BlockList {
+/** @returns whether an address, which may have a port after it, is in one of the networks. */
+export function networks(texts: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of texts) {
     const [address = "", prefix] = text.split("/");
@@ -92,5 +89,8 @@ function networks(texts: readonly string[]): BlockList {
     if (prefix === undefined) list.addAddress(address, family);
     else list.addSubnet(address, Number(prefix), family);
   }
-  return list;
+  return (text) => {
+    const { address } = splitAddress(text);
+    return isIPv4(address) ? list.check(address, "ipv4") : isIPv6(address) && list.check(address, "ipv6");
+  };
 }

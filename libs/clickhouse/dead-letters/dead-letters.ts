@@ -4,7 +4,7 @@ import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { DEAD_LETTERS } from "../client/table-names.ts";
 
 /** What a dead letter's record came over. */
-export const DEAD_LETTER_SOURCES = ["http", "file", "kafka", "hpfeeds"] as const;
+export const DEAD_LETTER_SOURCES = ["http", "file", "kafka", "hpfeeds", "syslog"] as const;
 export type DeadLetterSource = (typeof DEAD_LETTER_SOURCES)[number];
 
 /** The Kafka message that a dead letter's record came in. */

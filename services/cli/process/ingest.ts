@@ -9,7 +9,7 @@ import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service/service.ts";
-import { readSensorFormats } from "../formats.ts";
+import { networks, readSensorFormats } from "../formats.ts";
 import { describeOwn } from "../own-addresses.ts";
 import { openRows } from "../rows/row-options.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
@@ -52,6 +52,7 @@ export async function openIngest(
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
     hpfeeds: settings.hpfeeds,
+    syslog: settings.syslog && { port: settings.syslog.port, isSender: networks(settings.syslog.senders) },
     rows,
     index,
     metrics,

@@ -17,6 +17,7 @@ export type IngestMetrics = Pick<
   | "gaugeBy"
   | "kafkaRestarts"
   | "kafkaUnreadable"
+  | "syslogDropped"
   | "databaseReloadFailures"
 >;
 

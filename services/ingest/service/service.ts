@@ -35,6 +35,7 @@ import { registerIntake } from "../sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "../sources/kafka/connect.ts";
 import { startKafkaIngest } from "../sources/kafka/source.ts";
 import type { SourceOptions } from "../sources/source-options.ts";
+import { type SyslogIngest, type SyslogSettings, startSyslogIngest } from "../sources/syslog/source.ts";
 import type { Insert } from "../store/insert-queue.ts";
 import { observationSink, storedSessions } from "../store/observation-sink.ts";
 import { topicSink } from "../store/topic-sink.ts";
@@ -63,6 +64,8 @@ export type IngestOptions = SensorKeys & {
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
   readonly hpfeeds?: HpfeedsSettings | undefined;
+  /** A port to listen on. */
+  readonly syslog?: SyslogSettings | undefined;
   /** Records stored rows, so that lookups of this process find them before the next poll. Their senders wait for it. */
   readonly index?: { record(rows: readonly ObservationRow[]): Promise<void> } | undefined;
   readonly metrics: IngestMetrics;
@@ -85,17 +88,20 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
 
 /**
  * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would
- * deliver the same messages again, and so does hpfeeds, whose broker delivers nothing again. Their rows may also wait
+ * deliver the same messages again, and so do hpfeeds and syslog, whose senders deliver nothing again. Their rows may also wait
  * longer for a larger insert, as no client waits for an answer.
  */
 const TIMES = {
   http: { retryForMs: 10_000, intervalMs: 50 },
   kafka: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
   hpfeeds: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
+  syslog: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
 } as const;
 type Source = keyof typeof TIMES;
 
 export type Ingest = {
+  /** Where syslog is listened to; undefined before the start, and where it is not. */
+  syslogPort(): number | undefined;
   /** Adds the HTTP intake to an application. */
   register(app: FastifyInstance): void;
   /** Whether the HTTP intake takes observations without a key at the moment. */
@@ -144,6 +150,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     };
   };
   let subscriber: Subscriber | undefined;
+  let syslog: SyslogIngest | undefined;
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
     checks: {
@@ -165,9 +172,20 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       });
     },
     isOpen: () => isIntakeOpen(options),
+    syslogPort: () => syslog?.port,
     async start() {
       if (options.hpfeeds !== undefined) {
         subscriber = startHpfeedsIngest({ ...openSource("hpfeeds"), settings: options.hpfeeds, decode, metrics });
+      }
+      if (options.syslog !== undefined) {
+        const dropped = metrics.syslogDropped;
+        syslog = await startSyslogIngest({
+          ...openSource("syslog"),
+          settings: options.syslog,
+          formats,
+          decode,
+          dropped,
+        });
       }
       if (kafka === undefined) return;
       const way = openSource("kafka");
@@ -178,6 +196,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       }
     },
     async stop() {
+      await syslog?.stop();
       shutdown.abort();
       await subscriber?.stop();
       await kafka?.stop();

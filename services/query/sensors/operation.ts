@@ -17,7 +17,7 @@ const sensor = z
     name: z.string().describe("What people call it: its id, else the label or the id of its key."),
     sensor_id: z.string().describe("Empty for records that name no sensor."),
     is_rest: z.boolean().describe("Whether this stands for all sensors beyond those that are counted by name."),
-    source: z.string().describe("How the records came: http, kafka, file, hpfeeds or simulation."),
+    source: z.string().describe("How the records came: http, kafka, file, hpfeeds, syslog or simulation."),
     key: z.string().describe("The id of the sensor key that they came with; empty without one."),
     state: z
       .enum(["active", "silent"])

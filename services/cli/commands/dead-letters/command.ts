@@ -57,7 +57,7 @@ export const define: DefineCommand = (deadLetters, createContext) => {
 function withFilter(command: Command): Command {
   return command
     .option("--reason <reason>", "only with this reason")
-    .option("--source <source>", "only from http, file, kafka or hpfeeds")
+    .option("--source <source>", "only from http, file, kafka, hpfeeds or syslog")
     .option("--sensor <id>", "only of this sensor")
     .option("--key <id>", "only of the sender with this key")
     .option("--origin <name>", "only from this request, file or message, or those that begin so")

@@ -79,7 +79,7 @@ export function timeIn(wrapper: Fields): unknown {
 const HEAD = new RegExp(
   [
     /^(?:<\d{1,3}>(?:1 )?)?/,
-    /(?:(?:[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?|(\d{4}-\d\d-\d\dT\S+)) (\S+) )?/,
+    /(?:([A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) )?/,
     /(?:[FP] |\S+: ?|\S+ \S+ \S+ (?:-|\[.*\]) ?|\S+ +\| )?(?:@cee: ?)?$/,
   ]
     .map(({ source }) => source)
