@@ -11,6 +11,7 @@ const SECRETS = [
   "QUERY_KEY",
   "REDIS_URL",
   "HPFEEDS_URL",
+  "ELASTICSEARCH_API_KEY",
 ] as const;
 
 type Secrets = { readonly [Name in (typeof SECRETS)[number]]?: string | readonly string[] | undefined };

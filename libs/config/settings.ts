@@ -123,6 +123,8 @@ export const settingsSchema = z.object({
   SYSLOG_PORT: wholeNumber(0, 65_535).optional(),
   SYSLOG_SENDERS: list("takes addresses and networks like 192.0.2.0/24, separated by commas", isNetwork),
 
+  ELASTICSEARCH_API_KEY: z.string().optional(),
+
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
   BACKUP_S3_SECRET_KEY: z.string().optional(),
 
@@ -267,6 +269,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     lookupIndexAddresses: variables.LOOKUP_INDEX_ADDRESSES,
     searchMemoryBytes: variables.SEARCH_MEMORY_MIB * MEBIBYTE,
     queryTimeoutSeconds: variables.QUERY_TIMEOUT_SECONDS,
+    elasticsearchApiKey: variables.ELASTICSEARCH_API_KEY,
     query: { url: variables.QUERY_URL, key: variables.QUERY_KEY },
     plans: variables.PLANS,
     plansUrl: variables.PLANS_URL,

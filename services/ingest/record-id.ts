@@ -4,17 +4,23 @@ import type { StreamMessage } from "@noisefloor/kafka/port/port.ts";
 /** Makes a record's id of its content and its ordinal among equal records. */
 export type RecordIds = (content: string) => string;
 
+/** Distinct records of which the ordinals are known, at least. Pipes have no end, and V8's maps hold 16 million. */
+const MAX_DISTINCT = 4_000_000;
+
 /**
  * Ids for records that came without one, so that the same file read twice gives the same observations while records
- * that are equal within it stay as many as they are. Memory: about 50 bytes for each distinct record.
+ * that are equal within it stay as many as they are, unless `maxDistinct` others came between them. Memory: about 50
+ * bytes for each distinct record, up to twice `maxDistinct`.
  */
-export function recordIds(): RecordIds {
+export function recordIds(maxDistinct = MAX_DISTINCT): RecordIds {
   /** How often each content has come, by 52 bits of its digest: a collision costs nothing, ids carry 128. */
-  const seen = new Map<number, number>();
+  let seen = new Map<number, number>();
+  let seenBefore = new Map<number, number>();
   return (content) => {
     const digest = hash("sha256", content, "buffer");
     const key = digest.readUIntBE(0, 6) * 16 + (digest.readUInt8(6) >> 4);
-    const ordinal = seen.get(key) ?? 0;
+    const ordinal = seen.get(key) ?? seenBefore.get(key) ?? 0;
+    if (seen.size >= maxDistinct) [seenBefore, seen] = [seen, new Map()];
     seen.set(key, ordinal + 1);
     return `file:${digest.toString("hex", 0, 16)}/${ordinal}`;
   };

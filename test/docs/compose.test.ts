@@ -18,6 +18,7 @@ const FIXED: Readonly<Record<string, string>> = {
   HTTPS_PORT: "inside the container; `ports` says which one is open",
   QUERY_URL: "for commands alone, which take --url",
   QUERY_KEY: "for commands alone, which take --key",
+  ELASTICSEARCH_API_KEY: "for replay alone, which docker compose run gives it by -e",
 };
 
 /** Those of one file alone. */

@@ -5,7 +5,8 @@ import { readFieldMap } from "@noisefloor/ingest/formats/field-maps/read.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { validateBatch } from "@noisefloor/ingest/pipeline/validate.ts";
-import { type LogFile, openLogFiles, readFile } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { type LogFile, readFile } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { openLogFiles } from "@noisefloor/ingest/sources/file/open-files.ts";
 import { type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { readFormats, readSensorFormats } from "../formats.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -73,7 +74,10 @@ export async function runFormatsTest(
     return;
   }
   const { formats, decode } = readSensorFormats(context.settings);
-  const { files, dispose } = await openLogFiles(paths, context.stdin).catch((error: unknown) => {
+  const { files, dispose } = await openLogFiles(paths, context.stdin, {
+    reading: { formats: [format, ...formats], decode },
+    onSkipped: (file) => context.log.warn(file, "file skipped"),
+  }).catch((error: unknown) => {
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   try {

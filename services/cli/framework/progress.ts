@@ -29,12 +29,6 @@ export function progressBar(label: string, total: number, isShown: boolean): Pro
   };
 }
 
-/** A bar over the bytes of some files. */
-export function fileProgress(label: string, files: readonly { readonly bytes: number }[], isShown: boolean): Progress {
-  const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  return progressBar(label, total, isShown);
-}
-
 /** A bar for work whose total is known only while it runs. */
 export function fractionBar(label: string, isShown: boolean): { show(done: number, total: number): void; end(): void } {
   const bar = progressBar(label, 1_000, isShown);

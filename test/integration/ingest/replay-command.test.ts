@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
+import { runReplay } from "@noisefloor/cli/commands/replay.ts";
+import type { ReplayOptions } from "@noisefloor/cli/replay/options.ts";
 import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { readSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";

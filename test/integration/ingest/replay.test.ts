@@ -8,7 +8,7 @@ import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
 import { fileDeadLetter } from "@noisefloor/ingest/sources/file/dead-letters.ts";
-import { openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { openLogFiles } from "@noisefloor/ingest/sources/file/open-files.ts";
 import { newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/sources/file/source.ts";
 import { drySink } from "@noisefloor/ingest/store/sink.ts";
@@ -42,8 +42,9 @@ async function replayFiles(
   paths: readonly string[],
   options: { rate?: number; shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
 ) {
-  const { files, dispose } = await openLogFiles(paths, Readable.from([options.stdin ?? ""]));
   const reading = { formats: [observationsFormat], decode: PLAIN };
+  const stdin = Readable.from([options.stdin ?? ""]);
+  const { files, dispose } = await openLogFiles(paths, stdin, { reading, onSkipped: () => {} });
   const newest = options.shiftTo === undefined ? undefined : await newestTime(files, { ...reading, latest: NOW });
   const shiftMs = options.shiftTo === undefined || newest === undefined ? 0 : options.shiftTo - newest;
   const summary = await replay(

@@ -5,7 +5,8 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { PLAIN } from "../../../../test/support/ingest/decode.ts";
 import { findFormats } from "../../formats/all.ts";
-import { openLogFiles, readFile } from "./log-files.ts";
+import { readFile } from "./log-files.ts";
+import { openLogFiles } from "./open-files.ts";
 
 const line = (day: string) =>
   `${day} 13:00:00 fw kernel: IN=eth0 OUT= SRC=45.83.64.9 DST=198.51.100.7 LEN=40 PROTO=TCP SPT=5 DPT=23 SYN \n`;
@@ -16,8 +17,8 @@ async function timesOf(written: string, days: readonly string[], latestTime?: nu
     const path = join(folder, "kern.log");
     await writeFile(path, days.map(line).join(""));
     await utimes(path, new Date(written), new Date(written));
-    const { files } = await openLogFiles([path], Readable.from([]));
     const options = { formats: findFormats("netfilter") ?? [], decode: { ...PLAIN, latestTime } };
+    const { files } = await openLogFiles([path], Readable.from([]), { reading: options, onSkipped: () => {} });
     const times: unknown[] = [];
     for (const file of files) {
       for await (const { value } of readFile(file, options)) times.push(Object(value).observed_at);

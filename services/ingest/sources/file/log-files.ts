@@ -1,61 +1,36 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
+import { createReadStream, ReadStream } from "node:fs";
+import { pipeline, Readable } from "node:stream";
+import { constants, createGunzip } from "node:zlib";
 import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";
 import { readRecordsOf } from "../../formats/read-file.ts";
 
-/** A file to replay. */
+/** A file to replay, or what is read like one. */
 export type LogFile = {
   /** Its name in dead letters. */
   readonly name: string;
-  readonly path: string;
+  /** 0 where it is unknown. */
   readonly bytes: number;
   /** When it was last written, in milliseconds since 1970 UTC; left out for standard input. */
   readonly modifiedAt?: number;
+  /** Its bytes, from the first on. Standard input that is not kept can be opened once. */
+  readonly open: () => Readable;
+  /** Only the beginning of it: its gzip data may end anywhere. */
+  readonly isCut?: true;
+  /** Called when it cannot be read to its end, which then counts as its end. */
+  readonly onError?: (error: unknown) => void;
 };
 
-/** The argument that means standard input. */
-const STANDARD_INPUT = "-";
-
-/**
- * The files behind some arguments. Standard input (`-`) is first written to a temporary file, because replaying may
- * have to read it twice. `dispose` removes that file again.
- */
-export async function openLogFiles(
-  paths: readonly string[],
-  standardInput: Readable,
-): Promise<{ files: LogFile[]; dispose: () => Promise<void> }> {
-  const files: LogFile[] = [];
-  let spool: string | undefined;
-  const dispose = async () => {
-    if (spool !== undefined) await rm(spool, { recursive: true, force: true });
-  };
-  try {
-    for (const path of paths) {
-      if (path === STANDARD_INPUT) {
-        if (spool !== undefined) throw new Error("standard input can be read only once");
-        spool = await mkdtemp(join(tmpdir(), "noisefloor-"));
-        const copy = join(spool, "stdin");
-        await pipeline(standardInput, createWriteStream(copy, { mode: 0o600 }));
-        files.push({ name: "stdin", path: copy, bytes: (await stat(copy)).size });
-      } else {
-        const found = await stat(path);
-        if (found.isDirectory()) throw new Error(`${path} is a folder`);
-        files.push({ name: path, path, bytes: found.size, modifiedAt: found.mtimeMs });
-      }
-    }
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  return { files, dispose };
+/** A file on disk. */
+export function diskFile(
+  path: string,
+  { size, mtimeMs }: { readonly size: number; readonly mtimeMs: number },
+): LogFile {
+  return { ...openable(path), name: path, bytes: size, modifiedAt: mtimeMs };
 }
+
+export const openable = (path: string) => ({ open: () => createReadStream(path, { highWaterMark: 256 * 1024 }) });
 
 export type ReadFileOptions = {
   readonly formats: readonly LogFormat[];
@@ -70,18 +45,21 @@ export async function* readFile(
   { formats, decode: decodeOptions, onBytes }: ReadFileOptions,
 ): AsyncGenerator<FileRecord> {
   const decode = { ...decodeOptions, latestTime: decodeOptions.latestTime ?? latestTimeOf(file, decodeOptions.now()) };
-  const raw = createReadStream(file.path, { highWaterMark: 256 * 1024 });
+  const raw = file.open();
   let reported = 0;
   try {
-    for await (const record of readRecordsOf((await isGzip(file)) ? unpack(raw) : raw, formats, decode)) {
+    for await (const record of readRecordsOf(await unpacked(raw, file.isCut), formats, decode)) {
       // Polled, because a listener for data would start the stream before it is read.
-      if (raw.bytesRead > reported) onBytes?.(raw.bytesRead - reported);
-      reported = raw.bytesRead;
+      const bytesRead = raw instanceof ReadStream ? raw.bytesRead : 0;
+      if (bytesRead > reported) onBytes?.(bytesRead - reported);
+      reported = bytesRead;
       yield record;
     }
   } catch (error) {
-    const isCut = error instanceof Error && "code" in error && error.code === "Z_BUF_ERROR";
-    throw isCut ? new Error(`${file.name} is truncated: its gzip data end early`, { cause: error }) : error;
+    const isEarlyEnd = error instanceof Error && "code" in error && error.code === "Z_BUF_ERROR";
+    const told = isEarlyEnd ? new Error(`${file.name} is truncated: its gzip data end early`, { cause: error }) : error;
+    if (file.onError === undefined) throw told;
+    file.onError(told);
   } finally {
     raw.destroy();
   }
@@ -95,16 +73,23 @@ function latestTimeOf({ modifiedAt }: LogFile, now: number): number | undefined 
   return modifiedAt !== undefined && modifiedAt >= FIRST_DATE && modifiedAt < now ? modifiedAt + DAY_MS : undefined;
 }
 
-function unpack(raw: Readable): Readable {
-  const unpacked = createGunzip({ chunkSize: inflateChunkBytes() });
-  raw.on("error", (error) => unpacked.destroy(error));
-  return raw.pipe(unpacked);
-}
-
 /** By the first two bytes: a name may be wrong, and standard input has none. */
-async function isGzip(file: LogFile): Promise<boolean> {
-  for await (const chunk of createReadStream(file.path, { start: 0, end: 1 })) {
-    return Buffer.isBuffer(chunk) && chunk[0] === 0x1f && chunk[1] === 0x8b;
+async function unpacked(raw: Readable, isCut: boolean | undefined): Promise<Readable> {
+  const chunks: AsyncIterator<Buffer> = raw[Symbol.asyncIterator]();
+  let first: Buffer = Buffer.alloc(0);
+  for (let isEnd = false; first.length < 2 && !isEnd; ) {
+    const { value, done } = await chunks.next();
+    isEnd = done === true;
+    if (value !== undefined) first = Buffer.concat([first, value]);
   }
-  return false;
+  const whole = Readable.from(
+    (async function* () {
+      yield first;
+      yield* { [Symbol.asyncIterator]: () => chunks };
+    })(),
+    { objectMode: false },
+  );
+  if (first[0] !== 0x1f || first[1] !== 0x8b) return whole;
+  const finishFlush = isCut ? { finishFlush: constants.Z_SYNC_FLUSH } : {};
+  return pipeline(whole, createGunzip({ chunkSize: inflateChunkBytes(), ...finishFlush }), () => {});
 }

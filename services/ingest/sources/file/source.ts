@@ -19,6 +19,10 @@ export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal" | "explain
   readonly stopAfterRejected?: number | undefined;
   readonly counts: SourceCounts;
   readonly onProgress?: (summary: ReplaySummary) => void;
+  /** No record that was read waits longer for its batch to be full, in milliseconds; left out, any time. */
+  readonly maxWaitMs?: number | undefined;
+  /** The summary of an earlier part of the same replay, which goes on. */
+  readonly summary?: ReplaySummary | undefined;
   /** Aborted, nothing more is read; what was read is still stored. */
   readonly stop?: AbortSignal;
 };
@@ -51,20 +55,16 @@ export class ReplayError extends Error {
   }
 }
 
+export function startSummary(startedAt: number): ReplaySummary {
+  return { read: 0, accepted: 0, rejected: 0, reasons: {}, ignored: {}, isHopeless: false, startedAt };
+}
+
 /**
  * Ingests records batch by batch. When it resolves, each record is accepted, ignored or stored as a dead letter.
  * @throws ReplayError when the records cannot be read to their end, or not be stored.
  */
 export async function replay(records: AsyncIterable<ReplayRecord>, options: ReplayOptions): Promise<ReplaySummary> {
-  const summary: ReplaySummary = {
-    read: 0,
-    accepted: 0,
-    rejected: 0,
-    reasons: {},
-    ignored: {},
-    isHopeless: false,
-    startedAt: options.now(),
-  };
+  const summary = options.summary ?? startSummary(options.now());
   const sending = new Set<Promise<void>>();
   let failure: unknown;
   let batch: ReplayRecord[] = [];
@@ -115,8 +115,12 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
     if (rate !== undefined) await keepRate(summary, rate, options.now());
   };
 
+  // A batch that failed is known by `failure`, and the next record ends the replay.
+  const flushWaiting = () => void (batch.length > 0 && sending.size === 0 && flush().catch(() => {}));
+  const timer = options.maxWaitMs === undefined ? undefined : setInterval(flushWaiting, options.maxWaitMs);
   try {
     for await (const record of records) {
+      if (failure !== undefined) break;
       if (options.stop?.aborted || summary.isHopeless) break;
       if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
       summary.read++;
@@ -133,6 +137,8 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
     }
   } catch (error) {
     failure ??= error;
+  } finally {
+    clearInterval(timer);
   }
   // Also after a failure: what could be read is stored.
   if (batch.length > 0) await flush().catch(() => {});

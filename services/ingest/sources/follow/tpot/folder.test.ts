@@ -7,7 +7,7 @@ import { PLAIN } from "../../../../../test/support/ingest/decode.ts";
 import { arrangeTpotFolder, TPOT_HOST } from "../../../../../test/support/worlds/tpot-folder.ts";
 import { findFormats } from "../../../formats/all.ts";
 import { isFields } from "../../../formats/fields.ts";
-import { readFile } from "../../file/log-files.ts";
+import { diskFile, readFile } from "../../file/log-files.ts";
 import { TPOT_LOGS } from "./logs.ts";
 import { readTpotHostname, readTpotOwnAddresses } from "./own-addresses.ts";
 
@@ -27,7 +27,7 @@ test("a week of T-Pot's folder, rotated and packed, is every visit once and noth
   const found = new Map<string, object>();
   for (const { honeypot, pattern, format } of TPOT_LOGS) {
     for (const path of await glob(pattern, { cwd: folder, absolute: true })) {
-      const file = { name: path, path, bytes: (await stat(path)).size };
+      const file = diskFile(path, await stat(path));
       for await (const { value, rejection } of readFile(file, { formats: findFormats(format) ?? [], decode })) {
         read++;
         if (rejection !== undefined) problems.push(`${path}: ${rejection.reason}`);
