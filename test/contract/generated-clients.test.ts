@@ -101,5 +101,9 @@ test("every body is JSON, bytes or a form, and of one kind, as generators know n
   expect(others.map(({ path, bodyType }) => [path, bodyType])).toEqual([
     ["/v2/analyze/upload", "multipart/form-data"],
     ["/v1/observations/lines", "application/octet-stream"],
+    ...["/_bulk", "/_bulk", "/{index}/_bulk", "/{index}/_bulk", "/{index}/_doc"].map((path) => [
+      path,
+      "application/octet-stream",
+    ]),
   ]);
 });

@@ -97,6 +97,23 @@ test("a T-Pot sensor delivers to a port of its own, which offers the intake and 
   expect(await send(intake, "GET", "/healthz")).toMatchObject({ status: 200, body: { status: "ok" } });
   expect(await send(intake, "GET", "/readyz")).toMatchObject({ status: 200 });
 
+  const bulk = `{"create":{"_index":"cowrie"}}\n${cowrieLines(VISITS[0] ?? expect.fail())[0]}\n`;
+  const elastic = {
+    authorization: `Basic ${Buffer.from(`elastic:${KEY}`).toString("base64")}`,
+    "user-agent": "Logstash/8",
+  };
+  for (const path of ["/_bulk", "/cowrie/_bulk"]) {
+    expect(await send(intake, "POST", path, { headers: elastic, body: bulk })).toMatchObject({
+      body: { errors: false },
+    });
+  }
+  for (const path of ["/", "/_license", "/_ingest/pipeline/geoip"]) {
+    expect([path, await send(intake, "GET", path, { headers: elastic })]).toMatchObject([path, { status: 200 }]);
+  }
+  for (const path of ["/metrics", "/docs", "/openapi.json"]) {
+    expect(await send(intake, "HEAD", path, { headers: elastic })).toMatchObject({ status: 404 });
+  }
+
   const others = ["/", `/ip/${VISITS[0]?.ip}`, lookup, "/v3/tags", "/metrics", "/openapi.json", "/docs/", "/nothing"];
   for (const path of others) {
     expect([path, await send(intake, "GET", path)]).toEqual([path, { status: 404, body: { message: "Not found" } }]);

@@ -9,10 +9,9 @@ const PLACES = {
   /** `Authorization: Bearer`. */
   bearer: ({ headers }: CredentialRequest) => sentWith("Bearer", headers),
   /** The password of HTTP Basic, with any user or none. */
-  basic: ({ headers }: CredentialRequest) => {
-    const decoded = Buffer.from(sentWith("Basic", headers), "base64").toString();
-    return decoded.slice(decoded.indexOf(":") + 1);
-  },
+  basic: ({ headers }: CredentialRequest) => secretIn(sentWith("Basic", headers)),
+  /** The secret of `Authorization: ApiKey`, which Elasticsearch's clients send with any id or none. */
+  elasticsearch: ({ headers }: CredentialRequest) => secretIn(sentWith("ApiKey", headers)),
   /** `Authorization: Splunk`. */
   splunk: ({ headers }: CredentialRequest) => sentWith("Splunk", headers),
   /** The header `X-Api-Key`. */
@@ -37,6 +36,12 @@ export function credentialOf(request: CredentialRequest, places: readonly Creden
 /** A request's key: the header `key`, else the token of `Authorization: Bearer`. Empty when there is none. */
 export function keyOf(headers: IncomingHttpHeaders): string {
   return credentialOf({ headers }, ["key", "bearer"]);
+}
+
+/** The part after the first colon of a text in base64. */
+function secretIn(encoded: string): string {
+  const decoded = Buffer.from(encoded, "base64").toString();
+  return decoded.slice(decoded.indexOf(":") + 1);
 }
 
 function sentWith(scheme: string, { authorization }: IncomingHttpHeaders): string {

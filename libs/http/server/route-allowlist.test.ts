@@ -26,7 +26,9 @@ async function openServers() {
   app.get("/items/:id", async () => ({ is: "item" }));
   await finishHttpApp(app, { operations: [], checks: {}, metrics, log });
   const all = await createTlsServer(app, { files, log });
-  const some = await createTlsServer(app, { files, log, routes: new Set(["POST /", "GET /healthz"]) });
+  const routes = ["POST /", "GET /healthz"];
+  const isOffered = (_request: unknown, method: string, path: string) => routes.includes(`${method} ${path}`);
+  const some = await createTlsServer(app, { files, log, isOffered });
   const endpoints = [all, some].map((server) => ({ server, port: 0, portVariable: "A_PORT" }));
   await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, endpoints);
   onTestFinished(async () => {

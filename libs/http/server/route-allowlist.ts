@@ -1,11 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { pathOf } from "../requests/request-target.ts";
 
-const offeredTo = new WeakMap<IncomingMessage, ReadonlySet<string>>();
+/** Whether a request may reach its route: `HEAD` counts as `GET`. @param path its path, without the query. */
+export type IsOffered = (request: IncomingMessage, method: string, path: string) => boolean;
 
-/** Lets a request reach these routes only, each written like `POST /`: all other paths are unknown to it. */
-export function offerOnly(request: IncomingMessage, routes: ReadonlySet<string>): void {
-  offeredTo.set(request, routes);
+const offeredTo = new WeakMap<IncomingMessage, IsOffered>();
+
+/** Lets a request reach its route only where that is offered: all other paths are unknown to it. */
+export function offerOnly(request: IncomingMessage, isOffered: IsOffered): void {
+  offeredTo.set(request, isOffered);
 }
 
 export function isRestricted(request: IncomingMessage): boolean {
@@ -17,7 +20,7 @@ export function isRestricted(request: IncomingMessage): boolean {
  * of its errors, so the router gets a path that no route has.
  */
 export function offeredTarget(request: IncomingMessage, target: string): string {
-  const routes = offeredTo.get(request);
-  const method = request.method === "HEAD" ? "GET" : request.method;
-  return routes === undefined || routes.has(`${method} ${pathOf(target)}`) ? target : `/not-offered-here${target}`;
+  const isOffered = offeredTo.get(request);
+  const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
+  return isOffered?.(request, method, pathOf(target)) === false ? `/not-offered-here${target}` : target;
 }

@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { handleClientError, JSON_ERRORS_ONLY, trackSockets } from "../responses/connections.ts";
-import { offerOnly } from "./route-allowlist.ts";
+import { type IsOffered, offerOnly } from "./route-allowlist.ts";
 
 /** The PEM files of the certificate (with its chain, leaf first) and of its private key. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
@@ -27,8 +27,8 @@ export type TlsServerOptions = {
   readonly log: Log;
   /** How often the files are read; every two seconds unless given. */
   readonly intervalMs?: number | undefined;
-  /** The only routes that it offers, each written like `POST /`; all unless given. */
-  readonly routes?: ReadonlySet<string> | undefined;
+  /** The only routes that it offers; all unless given. */
+  readonly isOffered?: IsOffered | undefined;
 };
 
 /** @throws TlsFilesError when the files cannot be used now. */
@@ -43,12 +43,12 @@ export async function checkTlsFiles(files: TlsFiles): Promise<void> {
  */
 export async function createTlsServer(
   app: FastifyInstance,
-  { files, log, intervalMs = 2_000, routes }: TlsServerOptions,
+  { files, log, intervalMs = 2_000, isOffered }: TlsServerOptions,
 ): Promise<Server> {
   const pair = await readPair(files);
   const options = { ...secureContextOf(pair, files), ...JSON_ERRORS_ONLY, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
   const handle: typeof app.handleRequest = (request, response) => {
-    if (routes !== undefined) offerOnly(request, routes);
+    if (isOffered !== undefined) offerOnly(request, isOffered);
     app.handleRequest(request, response);
   };
   const server = createServer(options, handle);

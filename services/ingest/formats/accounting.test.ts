@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { PLAIN, readContent } from "../../../test/support/ingest/decode.ts";
 import { HONEYPOT_RECORDS } from "../../../test/support/ingest/honeypot-records.ts";
 import { MONITOR_RECORDS } from "../../../test/support/ingest/monitor-records.ts";
-import { readSplunkEvents } from "../sources/http/splunk-events.ts";
+import { readSplunkEvents } from "../sources/splunk/events.ts";
 import { findFormats } from "./all.ts";
 import { openDecoder } from "./decoder.ts";
 import type { FileRecord } from "./format.ts";

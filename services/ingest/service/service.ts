@@ -17,24 +17,20 @@ import type { RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 import { createSensorCounter } from "../sensor-counts/counter.ts";
 import { storeSensorCounts } from "../sensor-counts/store.ts";
+import { ELASTICSEARCH_OPERATIONS } from "../sources/elasticsearch/operation.ts";
+import { registerElasticsearch } from "../sources/elasticsearch/source.ts";
 import { startHpfeedsIngest } from "../sources/hpfeeds/source.ts";
 import type { HpfeedsSettings, Subscriber } from "../sources/hpfeeds/subscriber.ts";
-import {
-  getSplunkHealth,
-  getSplunkHealthVersioned,
-  postObservationLines,
-  postObservations,
-  postSplunkEvents,
-  postSplunkEventsUnversioned,
-  postSplunkEventsVersioned,
-  postTpotBatch,
-} from "../sources/http/operation.ts";
+import { openHttpIntake } from "../sources/http/intake.ts";
+import { OBSERVATIONS_OPERATIONS } from "../sources/http/operation.ts";
 import { openRequests } from "../sources/http/requests.ts";
 import { isIntakeOpen, type SensorKeys } from "../sources/http/senders.ts";
-import { registerIntake } from "../sources/http/source.ts";
+import { registerObservations } from "../sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "../sources/kafka/connect.ts";
 import { startKafkaIngest } from "../sources/kafka/source.ts";
 import type { SourceOptions } from "../sources/source-options.ts";
+import { SPLUNK_OPERATIONS } from "../sources/splunk/operation.ts";
+import { registerSplunk } from "../sources/splunk/source.ts";
 import { type SyslogIngest, type SyslogSettings, startSyslogIngest } from "../sources/syslog/source.ts";
 import type { Insert } from "../store/insert-queue.ts";
 import { observationSink, storedSessions } from "../store/observation-sink.ts";
@@ -76,14 +72,9 @@ export type IngestOptions = SensorKeys & {
 
 /** Every operation of the intake. */
 export const INGEST_OPERATIONS: readonly Operation[] = [
-  postObservations,
-  postObservationLines,
-  postTpotBatch,
-  postSplunkEvents,
-  postSplunkEventsUnversioned,
-  postSplunkEventsVersioned,
-  getSplunkHealth,
-  getSplunkHealthVersioned,
+  ...OBSERVATIONS_OPERATIONS,
+  ...SPLUNK_OPERATIONS,
+  ...ELASTICSEARCH_OPERATIONS,
 ];
 
 /**
@@ -159,7 +150,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       clock: async () => assertClocks(),
     },
     register(app) {
-      registerIntake(app, {
+      const intake = openHttpIntake({
         ...openSource("http"),
         sensorKeys: options.sensorKeys,
         accessCache: options.accessCache,
@@ -170,6 +161,9 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         assertSpace: kafka === undefined ? assertStorable : assertClocks,
         memoryBytes: options.requestMemoryBytes,
       });
+      for (const registerProtocol of [registerObservations, registerSplunk, registerElasticsearch]) {
+        registerProtocol(app, intake);
+      }
     },
     isOpen: () => isIntakeOpen(options),
     syslogPort: () => syslog?.port,

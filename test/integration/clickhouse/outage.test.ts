@@ -14,6 +14,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { PLAIN } from "../../support/ingest/decode.ts";
+import { expectDescribed } from "../../support/oracle/description.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { makeApp, silent } from "../../support/worlds/http.ts";
@@ -75,7 +76,13 @@ test("while the store is down, Kafka waits and HTTP gets a 503; when it is back,
   await eventually(async () => expect(await count()).toBe(100));
   await server.stop();
   await send(100, 300);
-  const rejected = await post(999);
+  const bulk = `{"create":{"_index":"a"}}\n${JSON.stringify(seen(998))}\n`;
+  const [rejected, unstored] = await Promise.all([
+    post(999),
+    app.inject({ method: "POST", url: "/_bulk", payload: bulk }),
+  ]);
+  expectDescribed("POST", "/_bulk", unstored.statusCode, unstored.json());
+  expect(unstored.json()).toMatchObject({ status: 503, items: [{ create: { _index: "a", status: 503 } }] });
   expect(rejected.statusCode).toBe(503);
   expect(rejected.json()).toEqual({
     message: "The store cannot be reached at the moment: send the request again later",

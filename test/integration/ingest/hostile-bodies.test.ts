@@ -62,11 +62,15 @@ const WAYS: Readonly<Record<string, { url: string; write: (hostile: string, good
     url: "/services/collector/event",
     write: (hostile, one) => `{"event":${hostile}} {"event":${one}}`,
   },
+  "Elasticsearch's bulk": {
+    url: "/_bulk",
+    write: (hostile, one) => `{"index":{}}\n${hostile}\n{"index":{}}\n${one}\n`,
+  },
 };
 
-const BODY_WAYS = ["an array of observations", "Splunk's collector"];
+const BODY_WAYS = ["an array of observations", "Splunk's collector", "Elasticsearch's bulk"];
 const WORST = ["nested arrays", "objects with a name of their own each"];
-const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector"];
+const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector", "Elasticsearch's bulk"];
 
 /** How long a body holds up others at most, once it has arrived. */
 async function turnOf(way: string, body: string): Promise<number> {

@@ -62,6 +62,7 @@ async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly
       fallbackId: String(one.observation_id ?? index),
       origin: "test",
       position: index + 1,
+      part: index,
     }),
   );
   const rows = {

@@ -32,7 +32,7 @@ export function requestsFor(
   described: Described,
   { known, keys, callers }: Surroundings,
 ): fc.Arbitrary<FuzzRequest> {
-  const isIntake = operation.path === "/" || /^\/(?:v1|services)\//.test(operation.path);
+  const isIntake = operation.path === "/" || /^\/(?:v1|services)\/|\/_(?:bulk|doc)$/.test(operation.path);
   const { plain, odd } = bodiesOf(operation, described);
   const values = (place: "path" | "query") =>
     Object.fromEntries(
@@ -97,8 +97,12 @@ export function hasOwnFormat(
 ): boolean {
   if (operation.id === "postObservations") return query.format !== undefined && query.format !== "observations";
   if (operation.id === "postObservationLines") return true;
-  return operation.body !== undefined && (operation.path === "/" || operation.path.startsWith("/services/"));
+  return operation.body !== undefined && (operation.path === "/" || isUntold(operation));
 }
+
+/** Whether its answer does not count the records that were rejected. */
+export const isUntold = ({ path }: Pick<DescribedOperation, "path">): boolean =>
+  path.startsWith("/services/") || /\/_(?:bulk|doc)$/.test(path);
 
 function bodiesOf(operation: DescribedOperation, described: Described) {
   if (operation.body === undefined) {
@@ -106,6 +110,8 @@ function bodiesOf(operation: DescribedOperation, described: Described) {
     return { plain: none, odd: none };
   }
   if (operation.id === "postObservationLines") return sensorBodies("lines");
+  if (operation.path.endsWith("/_doc")) return sensorBodies("document");
+  if (operation.path.endsWith("/_bulk")) return sensorBodies("pairs");
   if (hasOwnFormat(operation)) return sensorBodies(operation.path === "/" ? "array" : "events");
   if (operation.bodyType === "multipart/form-data") return formBodies;
   const { anyOf } = described.resolve(operation.body);

@@ -18,11 +18,16 @@ const RECORDS = [
   "{}",
 ];
 
-/** As T-Pot's Logstash, a Splunk client or a file has the records. */
+const ACTIONS = ["create", "index", "create", "update"];
+
+/** As T-Pot's Logstash, a client of Splunk or of Elasticsearch, or a file has the records. */
 const WRITE = {
   array: (records: readonly string[]) => `[${records.join(",")}]`,
   events: (records: readonly string[]) => records.map((record) => `{"event":${record}}`).join(""),
   lines: (records: readonly string[]) => records.join("\n"),
+  document: ([record = ""]: readonly string[]) => record,
+  pairs: (records: readonly string[]) =>
+    records.map((record, index) => `{"${ACTIONS[index % ACTIONS.length]}":{}}\n${record}\n`).join(""),
 };
 
 /** Bodies with the records of sensors, and damaged ones. */

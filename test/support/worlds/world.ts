@@ -156,6 +156,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
           fallbackId: `test:${stored}/${index}`,
           origin: `test-${stored}`,
           position: index + 1,
+          part: index,
         }),
       );
       stored++;

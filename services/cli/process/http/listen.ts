@@ -1,8 +1,10 @@
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { HEALTH_PATH, READY_PATH } from "@noisefloor/http/health.ts";
 import { assertFree, closeHttpApp, listenHttpApp, portOf, type TlsEndpoint } from "@noisefloor/http/server/listen.ts";
+import type { IsOffered } from "@noisefloor/http/server/route-allowlist.ts";
 import { createTlsServer } from "@noisefloor/http/server/tls.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
+import { isElasticsearchRequest } from "@noisefloor/ingest/sources/elasticsearch/handshake.ts";
 import type { Roles, ServiceContext } from "../service-context.ts";
 import type { HttpApp } from "./http.ts";
 
@@ -15,12 +17,19 @@ export type ListenUrls = {
   readonly intakeUrl: string | undefined;
 };
 
-/** What a server for sensors offers: the intake, and what proxies and orchestrators poll. */
 const INTAKE_ROUTES: ReadonlySet<string> = new Set([
   ...INGEST_OPERATIONS.map(({ method, path }) => `${method} ${path}`),
   `GET ${HEALTH_PATH}`,
   `GET ${READY_PATH}`,
 ]);
+
+/** What a server for sensors offers: the intake, and what proxies and orchestrators poll. */
+const isOfIntake =
+  (app: HttpApp): IsOffered =>
+  (request, method, path) =>
+    INTAKE_ROUTES.has(`${method} ${path}`) ||
+    // An index may be called like a path of the application's.
+    (isElasticsearchRequest(request, path) && !(/^\/[^_]/.test(path) && app.hasRoute({ method: "GET", url: path })));
 
 /** The servers for HTTPS that the settings ask for. */
 export type TlsEndpoints = { readonly https: TlsEndpoint | undefined; readonly intake: TlsEndpoint | undefined };
@@ -35,7 +44,7 @@ export async function createTlsEndpoints(
   const { port, intakePort } = files;
   const https = { server: await createTlsServer(app, { files, log }), port, portVariable: "HTTPS_PORT" };
   if (intakePort === undefined || !roles.ingest) return { https, intake: undefined };
-  const server = await createTlsServer(app, { files, log, routes: INTAKE_ROUTES });
+  const server = await createTlsServer(app, { files, log, isOffered: isOfIntake(app) });
   return { https, intake: { server, port: intakePort, portVariable: "INTAKE_PORT" } };
 }
 

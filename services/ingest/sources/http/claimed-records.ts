@@ -44,4 +44,7 @@ export async function readClaimed(
 }
 
 const mayLackIds = (parts: readonly Part[], formats: readonly LogFormat[]): boolean =>
-  formats.includes(observationsFormat) && parts.some(({ bytes }) => !bytes.includes('"observation_id"'));
+  parts.some(
+    ({ bytes, observationId, formats: own = formats }) =>
+      observationId === undefined && own.includes(observationsFormat) && !bytes.includes('"observation_id"'),
+  );

@@ -1,10 +1,12 @@
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_JSON_VALUES } from "@noisefloor/domain/text/json-bounds.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
-import { openDecoder } from "../../formats/decoder.ts";
-import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
+import { type Decoder, openDecoder } from "../../formats/decoder.ts";
+import { isFields } from "../../formats/fields.ts";
+import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";
 import { countIgnored, type IgnoredCounts } from "../../formats/ignored.ts";
 import { splitInTurns } from "../../formats/json/split.ts";
 import { observationsFormat } from "../../formats/observations.ts";
@@ -29,6 +31,8 @@ export type RequestRecord = IncomingRecord & {
   readonly origin: string;
   /** Its position among those of the request, from 1. */
   readonly position: number;
+  /** The part of the request that it came in, from 0. */
+  readonly part: number;
   readonly sender: Sender;
 };
 
@@ -67,7 +71,16 @@ export function reserve(reservation: Reservation | undefined, bytes: number): vo
 }
 
 /** A record's bytes, and what its sender says about it. */
-export type Part = { readonly bytes: Buffer; readonly envelope?: Envelope | undefined };
+export type Part = {
+  readonly bytes: Buffer;
+  readonly envelope?: Envelope | undefined;
+  /** What it may be; left out, what the request may hold. */
+  readonly formats?: readonly LogFormat[] | undefined;
+  /** The id of its observation, unless that states one itself. */
+  readonly observationId?: string | undefined;
+  /** Why it is none that can be read. */
+  readonly rejection?: Rejection | undefined;
+};
 
 /** Decodes the records of a request. @throws HttpError 503 when memory is short. */
 export async function readRecords(parts: readonly Part[], options: ReadOptions): Promise<RequestRecords> {
@@ -77,35 +90,49 @@ export async function readRecords(parts: readonly Part[], options: ReadOptions):
   const idNamespace = idNamespaceOf(sender);
   const records: RequestRecord[] = [];
   const ignored = countIgnored();
-  const [only] = formats;
-  const isOurs = formats.length === 1 && only === observationsFormat;
   // A key for one sensor says whose records these are, whatever name the log gives its sensor.
   const sensorId = sender.sensorId ?? options.decode.sensorId;
-  const decode = openDecoder(formats, { ...options.decode, sensorId, visits: { left: MAX_VISITS } });
+  const decodeOptions = { ...options.decode, sensorId, visits: { left: MAX_VISITS } };
+  const decoders = new Map<readonly LogFormat[], Decoder>();
+  const decoderOf = (some: readonly LogFormat[]) => {
+    const decode = decoders.get(some) ?? openDecoder(some, decodeOptions);
+    decoders.set(some, decode);
+    return decode;
+  };
   const pace = createRecordPace();
   let read = 0;
-  const common = () => {
-    const shared = { origin, position: read + 1, fallbackId: requestRecordId(origin, read), idNamespace, sender };
+  const common = (part: number) => {
+    const shared = { origin, position: read + 1, part, fallbackId: requestRecordId(origin, read), idNamespace, sender };
     read++;
     return shared;
   };
-  for (const { bytes, envelope } of parts) {
+  for (const [part, { bytes, envelope, observationId, rejection, formats: own = formats }] of parts.entries()) {
     const pause = pace(bytes.length);
     if (pause !== undefined) await pause;
     options.signal?.throwIfAborted();
     reserve(reservation, Math.min(countBrackets(bytes), MAX_JSON_VALUES) * CONTAINER_BYTES);
-    if (isOurs) {
-      records.push({ bytes, ...common() });
+    const isOurs = own.length === 1 && own[0] === observationsFormat;
+    if (rejection !== undefined || (isOurs && observationId === undefined)) {
+      records.push({ bytes, rejection, ...common(part) });
       continue;
     }
-    const decoded = decode(bytes, envelope);
+    const decoded = decoderOf(own)(bytes, envelope);
     if (decoded.length > 1) reserve(reservation, decoded.length * RECORD_BYTES);
-    for (const record of decoded) {
-      const shared = common();
-      if (!ignored.add(record)) records.push({ ...record, ...shared });
+    for (const [index, record] of decoded.entries()) {
+      const shared = common(part);
+      if (ignored.add(record)) continue;
+      const id = observationId && (index === 0 ? observationId : `${observationId}/${index}`);
+      records.push({ ...record, ...shared, ...(id && { value: withId(record, id) }) });
     }
   }
   return { records, ignored: ignored.counts };
+}
+
+/** A record's value with the id that its sender gave it: only one that the observation itself states prevails. */
+function withId({ value, format }: FileRecord, id: string): unknown {
+  if (!isFields(value)) return value;
+  const isOurs = (format ?? observationsFormat.name) === observationsFormat.name;
+  return isOurs ? { observation_id: id, ...value } : { ...value, observation_id: id };
 }
 
 const OPEN_BRACKET = 0x5b;

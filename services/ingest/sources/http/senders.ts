@@ -23,7 +23,7 @@ const NO_SENSOR_KEY = 'Unauthorized: send a valid sensor key (nfs_...) in the he
 
 /** The key of a sensor's request; empty without one. */
 export const sensorKeyOf = (request: FastifyRequest): string =>
-  credentialOf(request, ["key", "bearer", "basic", "splunk"]);
+  credentialOf(request, ["key", "bearer", "basic", "splunk", "elasticsearch"]);
 
 /** Whether observations are taken without a key. */
 export function isIntakeOpen({ sensorKeys, accessCache }: SensorKeys): boolean {

@@ -6,8 +6,8 @@ import { isFields, toText } from "../../formats/fields.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "../../formats/json/scan.ts";
 import { splitPayload } from "../../formats/json/split.ts";
 import { type Envelope, readEnvelope } from "../../formats/wrapped/envelope.ts";
-import { MAX_RECORDS } from "./operation.ts";
-import { type Part, reserve } from "./records.ts";
+import { MAX_RECORDS } from "../http/operation.ts";
+import { type Part, reserve } from "../http/records.ts";
 
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;

@@ -1,6 +1,6 @@
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { expect, test } from "vitest";
-import { readSplunkEvents } from "./splunk-events.ts";
+import { readSplunkEvents } from "./events.ts";
 
 /** Reads a body with memory of these bytes, of which another request has taken one. */
 async function read(body: string, bytes = 1_000_000) {
