@@ -34,7 +34,16 @@ const RECORDS = [
 ].map(text);
 const BROKEN = ['{"eventid":"cowrie.login.failed","username":"ro', "no JSON at all", '{"a":'];
 
-const answers = z.object({ accepted: z.int(), rejected: z.int(), ignored: z.int() });
+const counted = z.object({ accepted: z.int(), rejected: z.int(), ignored: z.int() });
+/** A bulk request's answer counts nothing: it says of each document what became of it. */
+const outcomes = z
+  .object({ items: z.array(z.record(z.string(), z.object({ result: z.string().default("rejected") }))) })
+  .transform(({ items }) => {
+    const results = items.flatMap((item) => Object.values(item));
+    const count = (name: string) => results.filter(({ result }) => result === name).length;
+    return { accepted: count("created"), rejected: count("rejected"), ignored: count("noop") };
+  });
+const answers = counted.or(outcomes);
 const byReason = z.record(z.string(), z.int());
 const sum = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
@@ -56,6 +65,8 @@ const WAYS: readonly (readonly [url: string, isLines: boolean, body: (records: r
   ["/v1/observations?format=auto", false, (records) => `[${records.join(",\n")}]`],
   ["/", false, (records) => `[${records.join()}]`],
   ["/services/collector/event", false, (records) => records.map((record) => `{"event":${record}}`).join("")],
+  ["/_bulk", true, (records) => records.map((record) => `{"create":{}}\n${record}\n`).join("")],
+  ["/cowrie/_bulk", true, (records) => records.map((record) => `{"index":{}}\n${record}\n`).join("")],
   [
     "/services/collector/event",
     true,

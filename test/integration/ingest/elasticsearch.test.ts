@@ -268,8 +268,8 @@ test("templates, policies, pipelines and indexes can be written, which changes n
 });
 
 test("the start page stays a browser's, and a client of Elasticsearch gets what it looks for there", async () => {
-  const ask = async (headers: Record<string, string>, method: "GET" | "HEAD" = "GET") => {
-    const { statusCode, headers: answered, body } = await app.inject({ method, url: "/?pretty", headers });
+  const ask = async (headers: Record<string, string>, method: "GET" | "HEAD" = "GET", to = app) => {
+    const { statusCode, headers: answered, body } = await to.inject({ method, url: "/?pretty", headers });
     return { status: statusCode, product: answered["x-elastic-product"], body };
   };
   for (const headers of [
@@ -290,4 +290,38 @@ test("the start page stays a browser's, and a client of Elasticsearch gets what 
     expect(JSON.parse(body)).toMatchObject({ version: { number: "8.19.0" }, tagline: "You Know, for Search" });
     expect(await ask(headers, "HEAD")).toMatchObject({ status: 200, product: "Elasticsearch" });
   }
+  for (const to of [app, guarded]) {
+    expect(await ask({}, "HEAD", to)).toMatchObject({ status: 200, product: "Elasticsearch" });
+    expect(await ask({ accept: "text/html,*/*" }, "HEAD", to)).toMatchObject({ status: 303, product: undefined });
+  }
+  const wrong = { authorization: "Basic eDp5", accept: "application/json" };
+  expect(await ask(wrong, "GET", guarded)).toMatchObject({ status: 401, product: "Elasticsearch" });
+});
+
+test("what Logstash's output asks for in its order is answered, so that its first bulk request follows", async () => {
+  const authorization = `Basic ${Buffer.from(`sensor:${KEY}`).toString("base64")}`;
+  const headers = {
+    authorization,
+    "user-agent": "Logstash/8.19.0 (OS=Linux-6.1-amd64) logstash-output-elasticsearch/12",
+  };
+  for (const [method, url] of [
+    ...[["HEAD", "/"] as const, ["GET", "/"] as const, ["GET", "/_license"] as const],
+    ...[["HEAD", "/_index_template/ecs-logstash"] as const, ["HEAD", "/_alias/logstash"] as const],
+  ]) {
+    const response = await guarded.inject({ method, url, headers });
+    expect([method, url, response.statusCode]).toEqual([method, url, 200]);
+  }
+  const response = await guarded.inject({
+    method: "POST",
+    url: "/_bulk?filter_path=errors,items.*.error,items.*.status",
+    headers: {
+      ...headers,
+      "content-encoding": "gzip",
+      "content-type": "application/json",
+      "x-elastic-event-count": "1",
+    },
+    payload: gzipSync(pair(seen("45.1.10.1"), { create: { _id: null, _index: "logstash-2026.11.20", routing: null } })),
+  });
+  expect([response.statusCode, bulkAnswer.parse(response.json()).errors]).toEqual([200, false]);
+  expect(await hitsOf("45.1.10.1")).toBe(1);
 });

@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ROUTE_OPTIONS } from "../http/intake.ts";
+import { type HttpIntake, ROUTE_OPTIONS } from "../http/intake.ts";
+import { sensorKeyOf } from "../http/senders.ts";
 
 /** The version whose calls are answered. Clients of later ones send these, too, and older ones ask for no more. */
 const VERSION = "8.19.0";
@@ -52,23 +53,23 @@ const READ: readonly (readonly [paths: readonly string[], answer: (request: Fast
 /** The name of an index, unlike that of a version of the interface. */
 const INDEX_ROUTE = "/:index(^(?!v\\d+$)[a-z0-9][a-z0-9_.-]*$)";
 
-/** Whether a request for `/` comes from a client of Elasticsearch, and not from a browser. */
-function isElasticsearchClient({ "user-agent": agent = "", accept = "" }: IncomingHttpHeaders): boolean {
+/** Whether a request for `/` comes from a client of Elasticsearch: browsers get the start page. */
+function isElasticsearchClient({ method, headers }: IncomingMessage): boolean {
+  const { "user-agent": agent = "", accept = "" } = headers;
   if (/elastic|logstash|beat\/|vector\//i.test(agent)) return true;
-  return accept.includes("json") && !accept.includes("html");
+  return (method === "HEAD" || accept.includes("json")) && !accept.includes("html");
 }
 
 /** Whether a request may be one of Elasticsearch's clients: one for another route may have the same path. */
-export function isElasticsearchRequest({ headers }: IncomingMessage, path: string): boolean {
-  if (path === "/") return isElasticsearchClient(headers);
+export function isElasticsearchRequest(request: IncomingMessage, path: string): boolean {
+  if (path === "/") return isElasticsearchClient(request);
   return /^\/(?:_|[a-z0-9][a-z0-9_.-]*(?:\/_|$))/.test(path);
 }
 
-/** Adds what clients ask before they send anything. */
-export function registerHandshake(scope: FastifyInstance): void {
-  const config = { ...ROUTE_OPTIONS.config, operation: "elasticsearchHandshake", keyOf: "sensor" } as const;
-  const options = { ...ROUTE_OPTIONS, config };
-  // Browsers get the start page at the same path.
+const CONFIG = { ...ROUTE_OPTIONS.config, operation: "elasticsearchHandshake", keyOf: "sensor" } as const;
+
+/** Adds what clients ask first: whether an Elasticsearch is there. A key is not needed; one that is sent must be known. */
+export function registerInfo(scope: FastifyInstance, senderOf: HttpIntake["senderOf"]): void {
   scope.addConstraintStrategy({
     name: "isElasticsearchClient",
     storage: () => {
@@ -78,9 +79,17 @@ export function registerHandshake(scope: FastifyInstance): void {
         set: (value, handler) => void handlers.set(value, handler),
       };
     },
-    deriveConstraint: ({ url = "", headers }) => /^\/(?:\?|$)/.test(url) && isElasticsearchClient(headers),
+    deriveConstraint: (request) => /^\/(?:\?|$)/.test(request.url ?? "") && isElasticsearchClient(request),
   });
-  scope.get("/", { ...options, constraints: { isElasticsearchClient: true } }, async () => INFO);
+  scope.get("/", { config: CONFIG, constraints: { isElasticsearchClient: true } }, async (request) => {
+    if (sensorKeyOf(request) !== "") await senderOf(request);
+    return INFO;
+  });
+}
+
+/** Adds what clients ask before they send anything. */
+export function registerHandshake(scope: FastifyInstance): void {
+  const options = { ...ROUTE_OPTIONS, config: CONFIG };
   for (const [paths, answer] of READ) {
     for (const path of paths) scope.get(path, options, async (request) => answer(request));
   }

@@ -7,7 +7,7 @@ import { findFormats } from "../../formats/all.ts";
 import { type HttpIntake, ROUTE_OPTIONS } from "../http/intake.ts";
 import { type BulkItem, readBulk } from "./bulk.ts";
 import { answerLikeElasticsearch, REJECTED_TYPE } from "./errors.ts";
-import { registerHandshake } from "./handshake.ts";
+import { registerHandshake, registerInfo } from "./handshake.ts";
 import { INDEX, postBulk, postDocument, postIndexBulk, putBulk, putIndexBulk } from "./operation.ts";
 import { describeItems, formatRejection, type Result, toParts } from "./outcomes.ts";
 
@@ -34,6 +34,10 @@ export function registerElasticsearch(app: FastifyInstance, intake: HttpIntake):
       items: await toJsonArray(describeItems(items, parts, result)),
     };
   };
+  app.register(async (scope) => {
+    answerLikeElasticsearch(scope, () => undefined);
+    registerInfo(scope, intake.senderOf);
+  });
   intake.addRoutes(app, (scope) => {
     answerLikeElasticsearch(scope, (request) => itemsOf.get(request));
     registerHandshake(scope);
