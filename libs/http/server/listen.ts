@@ -31,7 +31,8 @@ const LISTEN_ERRORS: Readonly<Record<string, (endpoint: Endpoint) => string>> = 
     `${portVariable}: this user may not listen on port ${port} of ${host}; ports from 1024 usually need no right`,
 };
 
-function toListenError(error: unknown, endpoint: Endpoint): unknown {
+/** What to throw instead of the system's error: a {@link ListenError} when a change of the settings helps. */
+export function toListenError(error: unknown, endpoint: Endpoint): unknown {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   const describe = LISTEN_ERRORS[code];
   return describe === undefined ? error : new ListenError(describe(endpoint), { cause: error });

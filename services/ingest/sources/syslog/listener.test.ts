@@ -83,7 +83,7 @@ test("while the store is away, a TCP sender waits and loses nothing; datagrams b
   expect(new Set(dropped)).toEqual(new Set(["127.0.0.1 queue-full"]));
 });
 
-test("a port that is taken is an error", async () => {
+test("a port that is taken is an error that names it", async () => {
   const other = createServer().listen(0);
   await once(other, "listening");
   onTestFinished(() => void other.close());
@@ -91,6 +91,6 @@ test("a port that is taken is an error", async () => {
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const queue = openQueue(1, async () => {});
   await expect(listen({ port, isSender: () => true, tcp: queue, udp: queue, onDropped: () => {} })).rejects.toThrow(
-    /EADDRINUSE/,
+    `EADDRINUSE: address already in use :::${port}`,
   );
 });

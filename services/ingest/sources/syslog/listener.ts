@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
+import { portOf } from "@noisefloor/http/server/listen.ts";
 import { splitAddress } from "../../formats/addresses.ts";
 import { openFrameReader } from "./frames.ts";
 import type { MessageQueue } from "./queue.ts";
@@ -105,9 +106,4 @@ async function bindUdp({ port, isSender, udp, onDropped }: ListenOptions): Promi
     if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") throw error;
     return bind("udp4");
   });
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

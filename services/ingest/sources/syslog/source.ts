@@ -1,4 +1,5 @@
 import { inTime } from "@noisefloor/domain/time/unless-aborted.ts";
+import { toListenError } from "@noisefloor/http/server/listen.ts";
 import { explainRejection } from "../../formats/explain-rejection.ts";
 import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
 import { ingestBatch } from "../../pipeline/pipeline.ts";
@@ -32,7 +33,7 @@ const QUEUE_BYTES = 8 * 1024 * 1024;
 const DRAIN_MS = 5_000;
 const WARN_EVERY_MS = 60_000;
 
-/** Stores what arrives by syslog. @throws Error when the port cannot be listened on. */
+/** Stores what arrives by syslog. @throws ListenError when the port cannot be listened on. */
 export async function startSyslogIngest(options: SyslogIngestOptions): Promise<SyslogIngest> {
   const { settings, deadLetters, counts, dropped, log } = options;
   const read = openRecordReader(options.formats, options.decode);
@@ -63,8 +64,7 @@ export async function startSyslogIngest(options: SyslogIngestOptions): Promise<S
   };
   const [tcp, udp] = [openQueue(QUEUE_BYTES, store), openQueue(QUEUE_BYTES, store)];
   const listener = await listen({ ...settings, tcp, udp, onDropped: drop }).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`SYSLOG_PORT: cannot listen on port ${settings.port}: ${why}`, { cause: error });
+    throw toListenError(error, { host: "this machine", port: settings.port, portVariable: "SYSLOG_PORT" });
   });
   log.info({ port: listener.port }, "syslog: listening for TCP and UDP");
   return {
