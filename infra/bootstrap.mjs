@@ -1,6 +1,6 @@
-// Makes a fresh clone ready: installs what the lock file names, if that has not been done yet, and builds the program.
+// Makes a fresh clone ready: installs the packages of a service, if that has not been done yet, and builds the program.
 // Then runs the command line with the arguments it was given, unless these are --only-install. With --only-packages it
-// does not build either: the tests do, while their servers start.
+// installs those of tests, too, and does not build: the tests do, while their servers start.
 // Plain JavaScript without a dependency, as it runs before there are any.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -20,9 +20,23 @@ function npm(...args) {
 }
 
 /** npm writes node_modules/.package-lock.json last, so an interrupted install does not count as one. */
+const MARKER = `${root}node_modules/.package-lock.json`;
+
+/** Three quarters of all packages. Where they are installed, an update installs them again. */
+function hasTestPackages() {
+  return existsSync(MARKER) && readFileSync(MARKER, "utf8").includes('"node_modules/vitest"');
+}
+
 function isInstalled() {
-  const marker = `${root}node_modules/.package-lock.json`;
-  return existsSync(marker) && statSync(marker).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs;
+  return existsSync(MARKER) && statSync(MARKER).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs;
+}
+
+const isForTests = process.argv[2] === "--only-packages";
+const withTestPackages = isForTests || hasTestPackages();
+
+function installPackages(...flags) {
+  const which = withTestPackages ? "--include=dev" : "--omit=dev";
+  return npm("ci", which, "--prefer-offline", "--no-audit", "--no-fund", ...flags);
 }
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -40,12 +54,12 @@ function assertPortFree() {
   });
 }
 
-if (!isInstalled()) {
+if (!isInstalled() || (isForTests && !hasTestPackages())) {
   const isConfigured = process.argv.some((argument) => argument.startsWith("--config"));
   if (process.argv[2] === "start" && !isConfigured) await assertPortFree();
-  console.error("noisefloor: installing packages (the first time this fetches about 440 MB) ...");
-  if (!npm("ci", "--prefer-offline", "--no-audit", "--no-fund"))
-    fail("the packages could not be installed: see npm's message above");
+  const megabytes = withTestPackages ? 460 : 240;
+  console.error(`noisefloor: installing packages (the first time this fetches about ${megabytes} MB) ...`);
+  if (!installPackages()) fail("the packages could not be installed: see npm's message above");
 }
 const platformPackage = `@chdb/lib-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;
 if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPackage}`)) {
@@ -53,7 +67,7 @@ if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPa
   // Without its checksum in the lock file nothing is fetched unasked: the command then says what to install.
   if (packages[`node_modules/${platformPackage}`]?.integrity) {
     console.error(`noisefloor: installing the embedded ClickHouse (${platformPackage}) ...`);
-    if (!npm("ci", "--include=optional", "--prefer-offline", "--no-audit", "--no-fund"))
+    if (!installPackages("--include=optional"))
       console.error("noisefloor: it could not be installed: set CLICKHOUSE_URL to a ClickHouse server instead");
   }
 }

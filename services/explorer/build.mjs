@@ -1,8 +1,8 @@
-// Builds the explorer, the pages in the browser, with Vite. Its files are the same on every machine.
+// Builds the explorer, the pages in the browser: one script and one style sheet, the same on every machine.
 // Run as a program, it builds into the folder that it is given.
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -12,7 +12,12 @@ const SHARED = ["libs/domain", "package-lock.json"];
 /** Names the sources that a build was made of. */
 const STAMP = "sources.txt";
 
-/** Makes `outdir`: a copy of one of the earlier builds if the sources are the same, for Vite takes about a second. */
+/** The service that serves the pages replaces this with the path of its public URL. */
+const BASE = "/__base__";
+/** The first browsers with ES2023: index.html tells older ones what is wrong. */
+const BROWSERS = ["chrome110", "edge110", "firefox115", "safari16.4"];
+
+/** Makes `outdir`: a copy of one of the earlier builds, if the sources are the same. */
 export async function provideExplorer(outdir, earlierBuilds) {
   const sources = hashSources();
   const same = earlierBuilds.find((folder) => readStamp(folder) === sources);
@@ -20,9 +25,32 @@ export async function provideExplorer(outdir, earlierBuilds) {
     cpSync(same, outdir, { recursive: true });
     return;
   }
-  const { build } = await import("vite");
-  await build({ root: EXPLORER, configFile: join(EXPLORER, "vite.config.ts"), build: { outDir: outdir } });
+  const { metafile } = await bundle(join(outdir, "assets"));
+  const files = Object.keys(metafile.outputs).map((path) => basename(path));
+  const urlOf = (extension) => `${BASE}/assets/${files.find((name) => name.endsWith(extension))}`;
+  const page = readFileSync(join(EXPLORER, "index.html"), "utf8")
+    .replace("/src/main.tsx", () => urlOf(".js"))
+    .replace("</head>", () => `<link rel="stylesheet" href="${urlOf(".css")}">\n</head>`);
+  writeFileSync(join(outdir, "index.html"), page);
   writeFileSync(join(outdir, STAMP), sources);
+}
+
+/** One script: all pages together are smaller than most pictures, and a script that loads others must know its base. */
+async function bundle(outdir) {
+  const { build } = await import("esbuild");
+  return build({
+    absWorkingDir: EXPLORER,
+    entryPoints: ["src/main.tsx"],
+    outdir,
+    entryNames: "[name]-[hash]",
+    bundle: true,
+    minify: true,
+    metafile: true,
+    format: "esm",
+    target: BROWSERS,
+    legalComments: "none",
+    logLevel: "warning",
+  });
 }
 
 /** By content: a fresh clone's files are as old as the clone. */

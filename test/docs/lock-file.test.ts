@@ -5,7 +5,12 @@ import { readText } from "./documents.ts";
 const lockSchema = z.object({
   packages: z.record(
     z.string(),
-    z.object({ version: z.string().optional(), integrity: z.string().optional(), link: z.boolean().optional() }),
+    z.object({
+      version: z.string().optional(),
+      integrity: z.string().optional(),
+      link: z.boolean().optional(),
+      dev: z.boolean().optional(),
+    }),
   ),
 });
 
@@ -27,4 +32,12 @@ test("the start installs what the lock file names, and nothing beside it", async
   const { version } =
     (await readPackages()).find(([path]) => path === "node_modules/@chdb/lib-linux-x64-gnu")?.[1] ?? {};
   expect(version, "the embedded ClickHouse").toMatch(/^\d/);
+});
+
+test("a service installs at most half of the packages, and none of those that only tests need", async () => {
+  const packages = await readPackages();
+  const ofServices = packages.filter(([, { dev }]) => dev !== true);
+  expect(ofServices.length).toBeLessThan(packages.length / 2);
+  // What `npm test` recognises a complete installation by.
+  expect(packages.find(([path]) => path === "node_modules/vitest")?.[1].dev).toBe(true);
 });

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { MAX_DAYS } from "../time/window.ts";
 
 /** A plan's limits. */

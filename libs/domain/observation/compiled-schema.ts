@@ -1,5 +1,5 @@
 import { _, Ajv2020 } from "ajv/dist/2020.js";
-import { z } from "zod";
+import * as z from "zod";
 import { observationSchema, type WireObservation } from "./schema.ts";
 
 /** An observation that needs no change: tags may be left out, all other members are as they are stored. */

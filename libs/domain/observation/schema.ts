@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DATASETS } from "../access/scope.ts";
 import { MAX_WORKSPACE_ID, WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "../access/workspace-id.ts";
 import type { Member, MembersOf, MemberType } from "./member.ts";

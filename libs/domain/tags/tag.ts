@@ -1,5 +1,5 @@
 import { v5 as uuidV5 } from "uuid";
-import { z } from "zod";
+import * as z from "zod";
 import { INTENTIONS } from "./classification.ts";
 
 /** The UUIDv5 namespace for tags whose file gives no id. */

@@ -1,2 +1,2 @@
-/** Style sheets are imported for Vite to bundle them. */
+/** Style sheets are imported for esbuild to bundle them. */
 declare module "*.css";
