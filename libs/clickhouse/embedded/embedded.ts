@@ -161,14 +161,21 @@ async function lockStart(dataDir: string, files: EmbeddedFiles): Promise<void> {
   if (!isLocked) throw await heldElsewhere(dataDir);
 }
 
-/** Turns the system's errors about a data directory (no folder, no right, a full disk) into a sentence. */
+/** Turns the system's errors about a data directory (no folder, no right, a full disk) into a sentence, with what to do. */
 async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new StoreError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}`);
+    const remedy = "code" in error && error.code === "EACCES" ? rightsRemedy() : "";
+    throw new StoreError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}${remedy}`);
   }
+}
+
+/** In a container the folder has another path than on the host, where its owner is changed. */
+function rightsRemedy(): string {
+  const user = process.getuid?.() ?? "of this process";
+  return `: the folder, or what a container has mounted there, must belong to user ${user} ("chown -R ${user} FOLDER" as root)`;
 }
 
 /** Writes the server's configuration. @returns its passwords. */

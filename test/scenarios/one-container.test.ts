@@ -1,0 +1,132 @@
+import { chmod, chown, mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import getPort from "get-port";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { addressOf, observationLine } from "../support/builders/observation.ts";
+import { eventually } from "../support/eventually.ts";
+import { type ContainerEngine, openContainerEngine, provideBaseImage } from "../support/servers/container-engine.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const DOCKERFILE = join(ROOT, "infra/docker/Dockerfile");
+const IMAGE = "noisefloor:one-container-test";
+const START_MS = 120_000;
+/** Observations of each request, and requests. */
+const [SIZE, REQUESTS] = [5_000, 40];
+
+const composeSchema = z.object({
+  services: z.object({
+    noisefloor: z.object({
+      build: z.object({ target: z.string() }),
+      read_only: z.literal(true),
+      tmpfs: z.array(z.string()),
+      cap_drop: z.array(z.string()),
+      security_opt: z.array(z.string()),
+      mem_limit: z.string(),
+    }),
+  }),
+});
+
+let engine: ContainerEngine;
+/** The options of `docker run` that compose.small.yml says. */
+let asInCompose: string[];
+
+beforeAll(async () => {
+  engine = await openContainerEngine();
+  const dockerfile = await readFile(DOCKERFILE, "utf8");
+  await provideBaseImage(engine, /^FROM (\S+)/m.exec(dockerfile)?.[1] ?? expect.fail("no base image"));
+  const compose = composeSchema.parse(parse(await readFile(join(ROOT, "compose.small.yml"), "utf8")));
+  const { build, ...limits } = compose.services.noisefloor;
+  asInCompose = [
+    ...["--read-only", "--memory", limits.mem_limit, "--memory-swap", limits.mem_limit],
+    ...limits.tmpfs.flatMap((path) => ["--tmpfs", path]),
+    ...limits.cap_drop.flatMap((name) => ["--cap-drop", name]),
+    ...limits.security_opt.flatMap((option) => ["--security-opt", option]),
+  ];
+  await engine.docker("build", "--network", "host", "-f", DOCKERFILE, "--target", build.target, "-t", IMAGE, ROOT);
+}, 1_200_000);
+afterAll(async () => {
+  await engine?.docker("image", "rm", "--force", IMAGE);
+  await engine?.stop();
+});
+
+/** A container over a volume or folder. It answers when this resolves. */
+async function startContainer(data: string) {
+  const port = await getPort({ host: "127.0.0.1" });
+  const published = ["--publish", `127.0.0.1:${port}:8080`, "--volume", `${data}:/data`];
+  const id = (await engine.docker("run", "--detach", ...asInCompose, ...published, IMAGE)).trim();
+  onTestFinished(async () => {
+    await engine.docker("rm", "--force", "--volumes", id);
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const inspect = async (format: string) => (await engine.docker("inspect", "--format", format, id)).trim();
+  await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), START_MS);
+  const run = (...command: string[]) => engine.docker("exec", id, ...command);
+  const key = (await run("sh", "-c", "cat /data/first-key-*")).trim();
+  return {
+    inspect,
+    run,
+    async post(lines: readonly string[]) {
+      const body = lines.join("\n");
+      return fetch(`${url}/v1/observations`, { method: "POST", headers: { key }, body });
+    },
+    async count(query: string) {
+      const asked = new URLSearchParams({ query });
+      const response = await fetch(`${url}/v3/gnql/count?${asked}`, { headers: { key } });
+      return z.object({ count: z.int() }).parse(await response.json()).count;
+    },
+    async stop() {
+      await engine.docker("stop", "--time", "45", id);
+      return inspect("{{.State.ExitCode}} {{.State.OOMKilled}}");
+    },
+  };
+}
+
+test("one container of 512 MiB stores 200,000 observations and answers exactly, and the next one over its volume goes on", async () => {
+  const volume = `noisefloor-test-${process.pid}`;
+  onTestFinished(async () => {
+    await engine.docker("volume", "rm", "--force", volume);
+  });
+  const first = await startContainer(volume);
+  const start = Date.now() - 86_400_000;
+  for (let request = 0; request < REQUESTS; request++) {
+    const lines = Array.from({ length: SIZE }, (_, index) =>
+      observationLine(addressOf(index, request), start + index * 1_000, { destination_port: 1 + request }),
+    );
+    expect((await first.post(lines)).status).toBe(202);
+  }
+  expect(await first.count("*")).toBe(SIZE * REQUESTS);
+  expect(await first.count("port:7 OR port:[20 TO 29]")).toBe(SIZE * 11);
+  await expect.poll(() => first.inspect("{{.State.Health.Status}}"), { timeout: 60_000 }).toBe("healthy");
+  expect(await first.stop(), "exit code, and whether it was killed for its memory").toBe("0 false");
+
+  const second = await startContainer(volume);
+  expect(await second.count("*")).toBe(SIZE * REQUESTS);
+  expect((await second.post([observationLine("45.200.0.1", Date.now())])).status).toBe(202);
+  await expect.poll(() => second.count("*")).toBe(SIZE * REQUESTS + 1);
+}, 600_000);
+
+test("the container's process is no root, and may write nothing but its data", async () => {
+  const volume = `noisefloor-rights-${process.pid}`;
+  onTestFinished(async () => {
+    await engine.docker("volume", "rm", "--force", volume);
+  });
+  const { run } = await startContainer(volume);
+  expect((await run("id", "-u")).trim()).toBe("1000");
+  await run("touch", "/data/file", "/tmp/file");
+  await expect(run("touch", "/app/file")).rejects.toThrow("Read-only file system");
+});
+
+test("a volume that belongs to another user is named, with the command that helps", async () => {
+  const folder = await mkdtemp("/var/tmp/noisefloor-foreign-");
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await chown(folder, 4_711, 4_711);
+  await chmod(folder, 0o700);
+  await expect(engine.docker("run", "--rm", ...asInCompose, "--volume", `${folder}:/data`, IMAGE)).rejects.toThrow(
+    /the data directory \/data cannot be used: EACCES.*must belong to user 1000 \("chown -R 1000 FOLDER" as root\)/,
+  );
+  await chown(folder, 1_000, 1_000);
+  await startContainer(folder);
+});
