@@ -38,7 +38,7 @@ async function startDocker(): Promise<ContainerEngine> {
     ["--exec-root", join(folder, "run")],
     ["--pidfile", join(folder, "docker.pid")],
   ];
-  const daemon = spawn("dockerd", places.flat(), { stdio: "ignore", detached: true });
+  const daemon = spawn("dockerd", places.flat(), { stdio: "ignore" });
   const docker = (...args: string[]) => runProgram("docker", ["-H", socket, ...args]);
   const stop = async () => {
     const hasEnded = daemon.exitCode === null ? once(daemon, "exit") : undefined;
