@@ -7,7 +7,7 @@ import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
-import { ingestOf } from "../../support/worlds/consuming-world.ts";
+import { freshKafka, ingestOf, readTopic } from "../../support/worlds/consuming-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -118,6 +118,20 @@ test("an _id is an observation of its index however often it is sent, and what h
   await bulk(sent({}) + sent({}));
   await bulk(sent({}) + sent({}));
   expect(await hitsOf("45.1.1.1")).toBe(7);
+});
+
+test("with brokers configured, a document has the same id in the topic each time that it is sent", async () => {
+  const kafka = await freshKafka();
+  const ingest = await ingestOf(world, kafka, () => NOW);
+  const published = await makeApp(INGEST_OPERATIONS, ingest.register);
+  const sent = (id: string) => pair(seen("45.1.11.1"), { index: { _index: "a", _id: id } });
+  for (const body of [sent("1"), sent("1") + sent("2")]) expect(await bulk(body, { to: published })).not.toContain(400);
+  const stated = z.object({ observation_id: z.string() });
+  const messages = await readTopic(kafka, kafka.topic, 3);
+  const ids = messages.map(({ value }) => stated.parse(JSON.parse(value.toString())).observation_id);
+  expect(new Set(ids).size).toBe(2);
+  await published.close();
+  await ingest.stop();
 });
 
 test("a sensor's record that names no _id is the same when it is sent again, alone or among others", async () => {
