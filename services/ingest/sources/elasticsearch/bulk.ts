@@ -1,7 +1,7 @@
 import { runInSteps } from "@noisefloor/domain/time/yield.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { isFields, toText } from "../../formats/fields.ts";
-import { BYTES_AT_ONCE } from "../../formats/json/scan.ts";
+import { BYTES_AT_ONCE, skippingSpace } from "../../formats/json/scan.ts";
 import { withoutByteOrderMark } from "../../formats/json/split.ts";
 import { MAX_RECORDS } from "../http/operation.ts";
 import { CHANGING, STORING } from "./operation.ts";
@@ -45,16 +45,15 @@ function* readingBulk(body: Buffer, index: string | undefined): Generator<void, 
     at = end + 1;
     return line;
   };
-  for (let number = 1; at < body.length; number++) {
+  for (;;) {
+    at = yield* skippingSpace(body, at);
+    if (at >= body.length) break;
     if (at >= yieldAt) {
       yieldAt = at + BYTES_AT_ONCE;
       yield;
     }
-    const line = nextLine();
-    if (line.length === 0) continue;
-    const about = readAction(line, number);
+    const about = readAction(nextLine(), items.length + 1);
     const document = about.action === "delete" ? undefined : nextLine();
-    if (document !== undefined) number++;
     items.push({ ...about, index: about.index ?? index, document: document?.length === 0 ? undefined : document });
     if (items.length > MAX_RECORDS) {
       throw new HttpError(413, `The request body has more than ${MAX_RECORDS} observations`);
@@ -64,13 +63,13 @@ function* readingBulk(body: Buffer, index: string | undefined): Generator<void, 
   return items;
 }
 
-/** @throws HttpError 400 that names the line. */
+/** @throws HttpError 400 that names the action. */
 function readAction(line: Buffer, number: number) {
   const [[name, about] = ["", undefined], ...others] = Object.entries(parse(line));
   const action = [...STORING, ...CHANGING].find((one) => one === name);
   if (action === undefined || others.length > 0 || !isFields(about)) {
     const expected = `an object with one of ${[...STORING, ...CHANGING].join(", ")} is expected`;
-    throw new HttpError(400, `Malformed action/metadata line [${number}]: ${expected}`);
+    throw new HttpError(400, `Malformed action/metadata line of action ${number}: ${expected}`);
   }
   return { action, index: toText(about._index), id: toText(about._id) };
 }
