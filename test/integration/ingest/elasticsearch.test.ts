@@ -75,6 +75,10 @@ const deadLetters = defineQuery({
 const isKept = async (reason: string, payload: string) =>
   (await run(world.client, deadLetters, {})).some((one) => one.reason === reason && one.payload === payload);
 
+test("the answer has the text that Fluent Bit looks for when it is larger than its buffer", async () => {
+  expect((await send(pair(seen("45.1.12.1")))).body).toContain('"errors":false,"items":[{"create":{');
+});
+
 test("each document has an outcome of its own, and a rejected one is kept as a dead letter, too", async () => {
   const unknown = JSON.stringify({ nobody: "knows this" });
   const update = JSON.stringify({ doc: seen("45.1.0.9") });

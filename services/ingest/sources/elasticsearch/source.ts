@@ -28,6 +28,7 @@ export function registerElasticsearch(app: FastifyInstance, intake: HttpIntake):
     const parts = toParts(items, formats);
     const result =
       parts.size === 0 ? undefined : await ingest(request, reply, [...parts.values()], { formats }, signal);
+    // Vector and Fluent Bit look for the second and third in the text, side by side.
     return {
       took: Math.round(performance.now() - startedAt),
       errors: parts.size < items.length || (result?.rejected ?? []).length > 0,
