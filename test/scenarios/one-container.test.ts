@@ -80,7 +80,7 @@ async function startContainer(data: string) {
       return z.object({ count: z.int() }).parse(await response.json()).count;
     },
     async stop() {
-      await engine.docker("stop", "--time", "45", id);
+      await engine.docker("stop", "-t", "45", id);
       return inspect("{{.State.ExitCode}} {{.State.OOMKilled}}");
     },
   };
