@@ -510,18 +510,15 @@ export const TPOT_FILES: readonly TpotFile[] = [
     application: "printer",
     port: 9100,
     says: { commands: ["INFO ID"] },
-    write: ({ at, ip, port }) =>
-      json({
-        timestamp: iso(at),
-        level: "INFO",
-        info: "Request received",
-        event: "command_received",
-        action: "info_id",
-        command: "INFO ID",
-        src_ip: ip,
-        src_port: port,
-        dest_port: 9100,
-      }),
+    write: ({ at, ip }) => {
+      const own = { timestamp: `${micros(at)}Z`, src_ip: ip, dest_port: 9100 };
+      return json(
+        { timestamp: own.timestamp, info: "Server started", action: "start", event: "server_start" },
+        { ...own, info: "Command", action: "cmd_unknown", command: "INFO ID", event: "command_received" },
+        { ...own, info: "ID response", action: "response", event: "info_id", response: "b'hp'" },
+        { ...own, info: "Connection closed", action: "close_conn", event: "connection_closed" },
+      );
+    },
   },
   {
     honeypot: "NGINX",
@@ -677,18 +674,23 @@ export const TPOT_FILES: readonly TpotFile[] = [
     file: "wordpot/log/wordpot.log",
     application: "http",
     port: 80,
-    says: { http: { method: "GET", path: "/wp-login.php" } },
-    write: ({ at, ip, port }) =>
-      json({
+    says: { ...ROOT, http: { host: "h", path: "/wp-login.php" } },
+    write: ({ at, ip, port }) => [
+      "Honeypot started on 0.0.0.0:80",
+      `${ip} probed for the admin panel with path: /`,
+      ...json({
         timestamp: micros(at),
         src_ip: ip,
         src_port: port,
+        dest_ip: "0.0.0.0",
         dest_port: "80",
-        user_agent: "zgrab",
         browser_family: "Other",
+        user_agent: "zgrab",
         url: "http://h/wp-login.php",
-        method: "GET",
+        username: "root",
+        password: "1234",
         plugin: "badlogin",
       }),
+    ],
   },
 ];

@@ -18,9 +18,15 @@ export function readEndlesshLine(line: string): Fields | undefined {
   return whole === undefined ? undefined : { timestamp, reason: whole.split(" ", 2)[1], src_ip, src_port };
 }
 
-/** What Ciscoasa, Ddospot, Endlessh and Python itself write into a log of visitors. */
+/** A line of Wordpot's about a request, which says no time: of those that a plugin answered there is a record, too. */
+export function readWordpotLine(line: string): Fields | undefined {
+  const [, probed] = /^[\d.]+ probed for (.*)$/s.exec(line) ?? [];
+  return probed === undefined ? undefined : { probed };
+}
+
+/** What Ciscoasa, Ddospot, Endlessh, Wordpot and Python itself write into a log of visitors. */
 const OWN_LINE =
-  /^(?:info$|unsupported packet$|St(?:arting|opping) server|Flushing information |Database flush |New attack started |Threshold reached |\S+ (?:Port|Delay|MaxLineLength|MaxClients|BindFamily|TOTALS) |-{40}$|Exception |Traceback )/;
+  /^(?:info$|unsupported packet$|St(?:arting|opping) server|Flushing information |Database flush |New attack started |Threshold reached |\S+ (?:Port|Delay|MaxLineLength|MaxClients|BindFamily|TOTALS) |Honeypot started on |Loading conf file: |Checking command line options$|hpfeeds is disabled$|-{40}$|Exception |Traceback )/;
 /** With it the lines of code end that Python shows for an error. */
 const ERROR_LINE = /^[A-Za-z_.]+(?:Error|Exception|Interrupt)\b/;
 

@@ -133,7 +133,11 @@ const miniprint: Honeypot = {
   recognizes: (record) => "info" in record && "event" in record && "action" in record && "src_ip" in record,
   application: "printer",
   logsItself: true,
-  read: (record) => ({ commands: textsAt(record, "command") }),
+  read(record): Reading {
+    if (record.action === "response") return { ignored: "answer" };
+    if (record.action === "close_conn") return { ignored: "no-behaviour" };
+    return { commands: textsAt(record, "command") };
+  },
 };
 
 const rdphoneypot: Honeypot = { name: "rdphoneypot", recognizes: isEventOf("rdphoneypot"), application: "rdp" };

@@ -4,7 +4,7 @@ import { cveLabels } from "../monitors/suricata-eve.ts";
 import { readHttpRequest } from "../payload.ts";
 import { beelzebub } from "./beelzebub.ts";
 import { type Honeypot, isEventOf } from "./honeypot.ts";
-import { readCiscoasaLine } from "./lines.ts";
+import { readCiscoasaLine, readWordpotLine } from "./lines.ts";
 import { request } from "./request.ts";
 
 /** The members whose names begin so, without that beginning. */
@@ -249,14 +249,22 @@ const wordpot: Honeypot = {
   name: "wordpot",
   recognizes: (record) => "plugin" in record && "browser_family" in record && "src_ip" in record,
   application: "http",
-  read: (record) => ({
-    labels: textsAt(record, "plugin").map((plugin) => `wordpot:${plugin}`),
-    ...request(
-      record,
-      { method: textAt(record, "method"), ...targetOf(textAt(record, "url")), userAgent: textAt(record, "user_agent") },
-      objectAt(record, "headers"),
-    ),
-  }),
+  readLine: readWordpotLine,
+  read(record) {
+    if ("probed" in record) return { ignored: "no-behaviour" };
+    return {
+      labels: textsAt(record, "plugin").map((plugin) => `wordpot:${plugin}`),
+      ...request(
+        record,
+        {
+          method: textAt(record, "method"),
+          ...targetOf(textAt(record, "url")),
+          userAgent: textAt(record, "user_agent"),
+        },
+        objectAt(record, "headers"),
+      ),
+    };
+  },
 };
 
 export const WEB_HONEYPOTS: readonly Honeypot[] = [
