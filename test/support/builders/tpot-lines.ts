@@ -402,7 +402,7 @@ export const TPOT_FILES: readonly TpotFile[] = [
         dest_ip: "0.0.0.0",
         dest_port: "23",
         password: "1234",
-        server: "telnet_server",
+        protocol: "telnet",
         src_ip: ip,
         src_port: String(port),
         status: "failed",

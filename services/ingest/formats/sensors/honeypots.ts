@@ -27,19 +27,26 @@ export const honeypots: LogFormat = {
 };
 
 function recognizes(record: Fields): boolean {
-  const { server, action } = record;
-  return (
-    typeof server === "string" &&
-    /^[a-z0-9_]+_server$/.test(server) &&
-    typeof action === "string" &&
-    "dest_port" in record
-  );
+  const { server, protocol, action } = record;
+  if (typeof action !== "string" || !("dest_port" in record)) return false;
+  if (typeof server === "string") return /^[a-z0-9_]+_server$/.test(server);
+  return typeof protocol === "string" && SERVERS.has(protocol) && "src_port" in record && "dest_ip" in record;
 }
+
+/** T-Pot's configuration has `ftp_server` logged as `ftp`, and calls it the protocol. */
+const SERVERS: ReadonlySet<string> = new Set(
+  (
+    "dhcp dns elastic ftp http http_proxy httpproxy https imap ipp irc ldap memcache mssql mysql ntp oracle pjl pop3 " +
+    "postgres rdp redis sip smb smtp snmp socks5 ssh telnet vnc"
+  ).split(" "),
+);
 
 /** Applications by their servers' names, where these are other ones. */
 const APPLICATIONS = new Map(
   Object.entries({
     http_proxy: "http",
+    httpproxy: "http",
+    https: "http",
     memcache: "memcached",
     oracle: "oracle-tns",
     pjl: "printer",
@@ -51,7 +58,7 @@ const UDP = new Set(["dhcp", "dns", "ntp", "sip", "snmp"]);
 
 export function decodeHoneypots(record: Fields, options: DecodeOptions): Decoded {
   const action = textAt(record, "action");
-  const server = (textAt(record, "server") ?? "").replace(/_server$/, "");
+  const server = (textAt(record, "server", "protocol") ?? "").replace(/_server$/, "");
   if (action === "process") return { ignored: "about-sensor" };
   // A web server logs a request as a connection, with all of it, and again as its method alone; FTP a login thrice.
   const isRepeated = server.startsWith("http") ? action === "GET" || action === "POST" : isCredential(record);

@@ -254,7 +254,7 @@ const BOTH: readonly (readonly [type: string, both: Members, own: Members, renam
   ],
   [
     "Honeypots",
-    { timestamp: TIME, server: "sip_server", action: "connection", src_ip: IP },
+    { timestamp: TIME, protocol: "sip", action: "connection", dest_ip: "0.0.0.0", src_ip: IP },
     { src_port: "4711", dest_port: "5060" },
     { src_port: 4711, dest_port: 5060 },
     { application: "sip", transport: "udp" },
