@@ -96,6 +96,8 @@ export const settingsSchema = z.object({
   QUERY_CAPACITY: wholeNumber(4, 10_000).optional(),
   QUERY_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
   QUERY_KEY: z.string().optional(),
+  INTAKE_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
+  INTAKE_KEY: z.string().optional(),
   LOOKUP_INDEX_ADDRESSES: wholeNumber(0, 1_000_000_000).default(50_000_000),
   SEARCH_MEMORY_MIB: wholeNumber(0, 65_536).default(MEMORY_LIMITS.searches / MEBIBYTE),
   ANSWER_MEMORY_MIB: wholeNumber(16, 65_536).default(MEMORY_LIMITS.answers / MEBIBYTE),
@@ -113,6 +115,9 @@ export const settingsSchema = z.object({
   ),
   COUNT_ACCEPTED_PACKETS: flag(false),
   FIELD_MAPS: list("takes paths of YAML files, separated by commas", (path) => path !== ""),
+
+  FOLLOW: list("takes paths like /var/log/cowrie/cowrie.json*, separated by commas", (path) => path !== ""),
+  TPOT_DATA: z.string().optional(),
 
   HPFEEDS_URL: z
     .url({ protocol: /^hpfeedss?$/, error: "takes a URL like hpfeeds://ident:secret@broker.example.org:10000" })
@@ -266,11 +271,14 @@ export function readSettings(env: Environment, file?: ConfigFile) {
       countsAcceptedPackets: variables.COUNT_ACCEPTED_PACKETS,
       fieldMaps: variables.FIELD_MAPS,
     },
+    follow: variables.FOLLOW,
+    tpotData: variables.TPOT_DATA,
     lookupIndexAddresses: variables.LOOKUP_INDEX_ADDRESSES,
     searchMemoryBytes: variables.SEARCH_MEMORY_MIB * MEBIBYTE,
     queryTimeoutSeconds: variables.QUERY_TIMEOUT_SECONDS,
     elasticsearchApiKey: variables.ELASTICSEARCH_API_KEY,
     query: { url: variables.QUERY_URL, key: variables.QUERY_KEY },
+    intake: { url: variables.INTAKE_URL, key: variables.INTAKE_KEY },
     plans: variables.PLANS,
     plansUrl: variables.PLANS_URL,
     redisUrl: variables.REDIS_URL,

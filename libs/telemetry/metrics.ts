@@ -77,7 +77,7 @@ export function createMetrics() {
     }),
     ingestRecords: new Counter({
       name: "noisefloor_ingest_records_total",
-      help: "Records received, by source (kafka, http, hpfeeds, syslog) and outcome: accepted, ignored, or the reason for which they were rejected",
+      help: "Records received, by source (kafka, http, hpfeeds, syslog, follow) and outcome: accepted, ignored, or the reason for which they were rejected",
       labelNames: ["source", "outcome"],
       registers,
     }),

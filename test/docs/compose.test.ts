@@ -19,6 +19,8 @@ const FIXED: Readonly<Record<string, string>> = {
   QUERY_URL: "for commands alone, which take --url",
   QUERY_KEY: "for commands alone, which take --key",
   ELASTICSEARCH_API_KEY: "for replay alone, which docker compose run gives it by -e",
+  INTAKE_URL: "for commands alone, which take --to",
+  INTAKE_KEY: "for commands alone, which take --key",
 };
 
 /** Those of one file alone. */

@@ -72,6 +72,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
     spreadBy: "digest",
     ageing: { time: "updated_at", from: "toDateTime(updated_at, 'UTC')" },
   },
+  followed_files: { ...COPIED, hasOwnTtl: true },
   rollup_renewals: COPIED,
   consumer_lag: { ...SHARED, spreadBy: "cityHash64(topic)" },
   backups: COPIED,

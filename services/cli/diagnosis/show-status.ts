@@ -53,6 +53,9 @@ export function statusToJson(facts: Facts) {
             })),
           },
     last_insert: timeOf(lastInsertOf(facts)),
+    followed: samplesOf(facts, "noisefloor_followed_lag_bytes").map(({ labels, value }) => ({
+      ...{ path: labels.path, state: labels.state, lag_bytes: value },
+    })),
     caches: samplesOf(facts, "noisefloor_cache_age_seconds").map(({ labels, value, url }) => ({
       ...{ url, cache: labels.cache, age_seconds: value },
     })),
@@ -119,11 +122,28 @@ export function statusLines(facts: Facts): (readonly [name: string, text: string
     ...(caches.length === 0
       ? []
       : [["caches", caches.map(({ labels, value }) => `${labels.cache} ${value.toFixed(0)} s`).join(", ")] as const]),
+    ...followedLines(facts),
     ...(certificate === undefined ? [] : [["certificate", describeCertificate(certificate, now)] as const]),
     ...feedLines(facts),
     ...countLines(facts),
   ];
 }
+
+/** Files that are followed, by state, and those that lag most. */
+function followedLines(facts: Facts): (readonly [string, string])[] {
+  const counts = samplesOf(facts, "noisefloor_followed_files").filter(({ value }) => value > 0);
+  if (counts.length === 0) return [];
+  const lags = samplesOf(facts, "noisefloor_followed_lag_bytes");
+  const total = lags.reduce((sum, { value }) => sum + value, 0);
+  const states = counts.map(({ labels, value }) => `${value} ${labels.state}`).join(", ");
+  return [
+    ["files", `${states}; ${total === 0 ? "all is stored" : `${formatBytes(total)} are not stored yet`}`],
+    ...lags.slice(0, SHOWN_FILES).map(({ labels, value }) => {
+      return [`  ${labels.path}`, `${labels.state}, ${formatBytes(value)} not stored yet`] as const;
+    }),
+  ];
+}
+const SHOWN_FILES = 10;
 
 const secondsOf = (ms: number | undefined) => (ms === undefined ? null : ms / 1_000);
 const formatError = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -9,6 +9,7 @@ import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service/service.ts";
+import { openTargets } from "../follow-targets.ts";
 import { networks, readSensorFormats } from "../formats.ts";
 import { describeOwn } from "../own-addresses.ts";
 import { openRows } from "../rows/row-options.ts";
@@ -40,13 +41,15 @@ export async function openIngest(
   closeStack.add(stop);
   const clock = await openStoreClock(clients.polling, logRefreshes("clock", log));
   closeStack.add(clock.stop);
+  const formats = watchedFormats(settings, log);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
     retentionDays,
     sensorKeys: settings.http.sensorKeys,
     accessCache: access,
-    ...watchedFormats(settings, log),
+    ...formats,
+    follow: await openTargets(context, formats),
     disk: await openDisk(context, clients.polling),
     storeSkewMs: clock.current,
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,

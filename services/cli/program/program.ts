@@ -43,6 +43,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("../commands/replay.ts"),
   },
   {
+    name: "follow",
+    description: "store what is written to files while it runs, here or by another intake: a shipper",
+    load: () => import("../commands/follow.ts"),
+    isWithoutJson: true,
+  },
+  {
     name: "formats",
     description: "the log formats that are read, and a test of field maps",
     load: () => import("../commands/formats.ts"),

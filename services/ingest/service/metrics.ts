@@ -15,6 +15,7 @@ export type IngestMetrics = Pick<
   | "insertDuration"
   | "gauge"
   | "gaugeBy"
+  | "gaugeOf"
   | "kafkaRestarts"
   | "kafkaUnreadable"
   | "syslogDropped"

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
+import { followedFiles } from "@noisefloor/clickhouse/intake/followed-files.ts";
 import { consumerLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
 import { assertClock } from "@noisefloor/clickhouse/server/clock.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
@@ -19,6 +20,10 @@ import { createSensorCounter } from "../sensor-counts/counter.ts";
 import { storeSensorCounts } from "../sensor-counts/store.ts";
 import { ELASTICSEARCH_OPERATIONS } from "../sources/elasticsearch/operation.ts";
 import { registerElasticsearch } from "../sources/elasticsearch/source.ts";
+import type { FollowTarget } from "../sources/follow/files/targets.ts";
+import type { Follower } from "../sources/follow/follower.ts";
+import { getFollowed, registerFollowed } from "../sources/follow/operation.ts";
+import { measureFollower, startFollowIngest } from "../sources/follow/source.ts";
 import { startHpfeedsIngest } from "../sources/hpfeeds/source.ts";
 import type { HpfeedsSettings, Subscriber } from "../sources/hpfeeds/subscriber.ts";
 import { openHttpIntake } from "../sources/http/intake.ts";
@@ -58,6 +63,8 @@ export type IngestOptions = SensorKeys & {
   readonly sensorCountsFlushMs?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
+  /** Files to follow. */
+  readonly follow?: readonly FollowTarget[] | undefined;
   /** A broker to subscribe to. */
   readonly hpfeeds?: HpfeedsSettings | undefined;
   /** A port to listen on. */
@@ -75,11 +82,12 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
   ...OBSERVATIONS_OPERATIONS,
   ...SPLUNK_OPERATIONS,
   ...ELASTICSEARCH_OPERATIONS,
+  getFollowed,
 ];
 
 /**
  * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would
- * deliver the same messages again, and so do hpfeeds and syslog, whose senders deliver nothing again. Their rows may also wait
+ * deliver the same messages again, and so do files, hpfeeds and syslog, which nobody sends again. Their rows may also wait
  * longer for a larger insert, as no client waits for an answer.
  */
 const TIMES = {
@@ -87,6 +95,7 @@ const TIMES = {
   kafka: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
   hpfeeds: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
   syslog: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
+  follow: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
 } as const;
 type Source = keyof typeof TIMES;
 
@@ -142,6 +151,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   };
   let subscriber: Subscriber | undefined;
   let syslog: SyslogIngest | undefined;
+  let follower: Follower | undefined;
+  const followed = () => follower?.files() ?? [];
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
     checks: {
@@ -164,6 +175,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       for (const registerProtocol of [registerObservations, registerSplunk, registerElasticsearch]) {
         registerProtocol(app, intake);
       }
+      registerFollowed(app, { ...options, files: followed });
     },
     isOpen: () => isIntakeOpen(options),
     syslogPort: () => syslog?.port,
@@ -181,6 +193,17 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
           dropped,
         });
       }
+      if (options.follow !== undefined && options.follow.length > 0) {
+        measureFollower(followed, metrics);
+        follower = await startFollowIngest({
+          ...openSource("follow"),
+          targets: options.follow,
+          positions: {
+            read: () => followedFiles.read(client),
+            write: (files) => followedFiles.write(client, files),
+          },
+        });
+      }
       if (kafka === undefined) return;
       const way = openSource("kafka");
       for (const { source, format } of kafka.topics) {
@@ -192,7 +215,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     async stop() {
       await syslog?.stop();
       shutdown.abort();
-      await subscriber?.stop();
+      await Promise.all([subscriber?.stop(), follower?.stop()]);
       await kafka?.stop();
       await storedCounts.close();
     },
@@ -231,7 +254,7 @@ function storeOpener(options: IngestOptions & { readonly shutdown: AbortSignal; 
           ...{ ...common, intervalMs, sessions, wrapInsert, logRetry, rows: options.rows },
         }),
       deadLetters: limitedDeadLetterStore(client, {
-        ...{ ...common, source, now, metrics, log },
+        ...{ ...common, source: source === "follow" ? "file" : source, now, metrics, log },
         bytesPerDay: deadLetterBytesPerDay ?? Number.POSITIVE_INFINITY,
         onRetry: logRetry("storing dead letters failed"),
       }),

@@ -201,3 +201,32 @@ export function lastInsertOf(facts: Facts): number | undefined {
   const newest = Math.max(0, ...times, stored ?? 0);
   return newest === 0 ? undefined : newest;
 }
+
+/** More of a file that is not stored yet than a busy sensor writes in the seconds that it may take. */
+const MAX_LAG_BYTES = 64 * 1024 * 1024;
+const FOLLOW_REMEDIES: Readonly<Record<string, string>> = {
+  unreadable: "let the service's user read it: GET /v3/followed says which user that is",
+  "unknown-format": 'name its format (FOLLOW=cowrie:/path), or write a field map: "noisefloor formats test" tries it',
+  waiting: "GET /v3/followed says what for",
+};
+
+/** Files that are not read, or of which much is not stored yet. */
+export function checkFollowed(facts: Facts): Finding[] {
+  const check = "followed files";
+  const files = samplesOf(facts, "noisefloor_followed_files").reduce((sum, { value }) => sum + value, 0);
+  if (files === 0) return [];
+  const lags = samplesOf(facts, "noisefloor_followed_lag_bytes");
+  const findings = Object.entries(FOLLOW_REMEDIES).flatMap(([state, remedy]) => {
+    const paths = lags
+      .filter(({ labels, value }) => labels.state === state && value > 0)
+      .map(({ labels }) => labels.path);
+    if (paths.length === 0 || (state === "waiting" && paths.length < 3)) return [];
+    return [warning(check, `${state}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", ..." : ""}`, remedy)];
+  });
+  const late = lags.filter(({ labels, value }) => labels.state === "following" && value > MAX_LAG_BYTES);
+  if (late.length > 0) {
+    const text = `${late.length} have more than 64 MiB that are not stored yet`;
+    findings.push(warning(check, text, "history takes its time; if this does not fall, the log says why inserts fail"));
+  }
+  return findings.length > 0 ? findings : [ok(check, `${files}, all that they hold is stored within seconds`)];
+}

@@ -8,6 +8,7 @@ import {
   checkCaches,
   checkCertificate,
   checkFeeds,
+  checkFollowed,
   checkGuard,
   checkKafka,
   checkLoad,
@@ -38,6 +39,7 @@ export function diagnose(facts: Facts): Finding[] {
     ...checkClock("ClickHouse", store?.clock.skewMs),
     ...checkClock("Kafka", knownOf(facts.kafka)?.skewMs),
     ...checkKafka(facts),
+    ...checkFollowed(facts),
     ...checkCaches(facts),
     ...checkCertificate(facts),
     ...(store === undefined

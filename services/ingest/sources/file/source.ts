@@ -29,7 +29,7 @@ export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal" | "explain
 
 /** Only the end of a long log may be young enough: older records are no fault, and become no dead letters. */
 export const EXPIRED: RejectionReason = "older-than-retention";
-const isFaulty = ({ rejection }: RejectedRecord<ReplayRecord>) => rejection.reason !== EXPIRED;
+export const isFaulty = ({ rejection }: RejectedRecord<ReplayRecord>) => rejection.reason !== EXPIRED;
 
 export type ReplaySummary = {
   read: number;

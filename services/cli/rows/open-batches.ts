@@ -1,0 +1,38 @@
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
+import { createSensorCounter } from "@noisefloor/ingest/sensor-counts/counter.ts";
+import { storeSensorCounts } from "@noisefloor/ingest/sensor-counts/store.ts";
+import type { SourceOptions } from "@noisefloor/ingest/sources/source-options.ts";
+import type { CloseStack } from "../framework/close-stack.ts";
+import type { CommandContext } from "../framework/command.ts";
+import type { Store } from "../store/store.ts";
+import { openTarget } from "./replay-target.ts";
+
+/** The way of records of files into the store, or into the topic when brokers are configured. */
+export async function openFileSource(
+  store: Store,
+  context: CommandContext,
+  closeStack: CloseStack,
+  /** Under which its records are counted. */
+  name: "file" | "follow",
+): Promise<SourceOptions & { readonly verb: string }> {
+  const { settings, log } = context;
+  const catalogue = await openTagCatalogue(store.client);
+  closeStack.add(catalogue.stop);
+  const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
+  closeStack.add(disk.stop);
+  const { sink, verb, close } = await openTarget(context, store, catalogue, disk);
+  closeStack.add(close);
+  const counter = createSensorCounter(Date.now);
+  closeStack.add(storeSensorCounts(counter, store.client, log).close);
+  const deadLetters = limitedDeadLetterStore(store.client, {
+    source: "file",
+    bytesPerDay: settings.deadLetterBytesPerDay,
+    now: Date.now,
+    assertSpace: disk.assertSpace,
+    log,
+  });
+  const retentionDays = () => store.retentionDays;
+  return { catalogue, retentionDays, now: Date.now, log, sink, verb, deadLetters, counts: counter.of(name) };
+}
