@@ -15,7 +15,7 @@ import { readSensorFormats } from "../formats.ts";
 import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
-import { openFileSource } from "../rows/open-batches.ts";
+import { openFileSource } from "../rows/file-source.ts";
 import { asCommand, openPreparedStore } from "../store/store.ts";
 
 export const define: DefineCommand = (follow, createContext) => {
@@ -88,7 +88,11 @@ async function open(
   if (url === undefined) {
     const store = await openPreparedStore(settings, asCommand(context, signal));
     closeStack.add(store.close);
-    return startFollowIngest({ ...(await openFileSource(store, context, closeStack, "follow")), targets, positions });
+    return startFollowIngest({
+      ...(await openFileSource(store, context, closeStack, { name: "follow" })),
+      targets,
+      positions,
+    });
   }
   const total = { accepted: 0, rejected: 0, ignored: 0 };
   closeStack.add(() => log.info(total, "stopped; what was read is stored there"));

@@ -1,12 +1,7 @@
-import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
-import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { AUTO } from "@noisefloor/ingest/formats/all.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/record.ts";
-import { createSensorCounter } from "@noisefloor/ingest/sensor-counts/counter.ts";
-import { storeSensorCounts } from "@noisefloor/ingest/sensor-counts/store.ts";
 import { fileDeadLetter } from "@noisefloor/ingest/sources/file/dead-letters.ts";
 import type { LogFile, ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import {
@@ -35,7 +30,7 @@ import {
 } from "../replay/options.ts";
 import { fileProgress } from "../replay/progress.ts";
 import { finish, formatTime, printSummary, toJson } from "../replay/summary.ts";
-import { DRY_RUN, openTarget } from "../rows/replay-target.ts";
+import { openFileSource } from "../rows/file-source.ts";
 import { asCommand, openPreparedStore } from "../store/store.ts";
 
 export const define: DefineCommand = (replay, createContext) => {
@@ -88,7 +83,7 @@ export async function runReplay(
   try {
     const isConfirmed = options.dryRun === true || options.yes === true;
     await confirmSources(input.first, reading, { yes: isConfirmed }, context);
-    const { store, target, batches } = await openReplay(options, context, closeStack);
+    const { store, verb, batches } = await openReplay(options, context, closeStack);
     const shiftMs = shiftTo === undefined ? 0 : await measureShift(input.first, reading, shiftTo, context);
     if (shiftTo !== undefined && options.json !== true) {
       context.print(`All times move by the same: the newest becomes ${formatTime(shiftTo)}.`);
@@ -96,17 +91,17 @@ export async function runReplay(
     const summary = startSummary(Date.now());
     try {
       const { rate, keepGoing } = options;
-      await replayParts(input, { ...reading, shiftMs }, target.verb, {
+      await replayParts(input, { ...reading, shiftMs }, verb, {
         ...batches,
         ...{ summary, rate, stop: signal },
         stopAfterRejected: keepGoing ? undefined : MAX_REJECTED,
       });
-      finish(summary, target, options, shiftTo, input.skipped(), context);
+      finish(summary, verb, options, shiftTo, input.skipped(), context);
     } catch (error) {
       if (!(error instanceof ReplayError)) throw error;
       const { print } = context;
       if (options.json === true) print(JSON.stringify(toJson(summary, options, shiftTo, input.skipped(), false)));
-      else printSummary(summary, target.verb, print);
+      else printSummary(summary, verb, print);
       const reason = await explainLoss(store.server, error);
       throw new UserError(`the replay ended early: ${reason instanceof Error ? reason.message : String(reason)}`);
     }
@@ -139,37 +134,17 @@ async function replayParts(
 
 /** Opens the store, the target of accepted records, and the table of dead letters. */
 async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, closeStack: CloseStack) {
-  const { settings, signal, log } = context;
+  const { settings, signal } = context;
   const store = await openPreparedStore(settings, dryRun ? undefined : asCommand(context, signal));
   closeStack.add(store.close);
-  const catalogue = await openTagCatalogue(store.client);
-  closeStack.add(catalogue.stop);
-  const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
-  closeStack.add(disk.stop);
-  const target = dryRun ? DRY_RUN : await openTarget(context, store, catalogue, disk);
-  closeStack.add(target.close);
-  const deadLetters = limitedDeadLetterStore(store.client, {
-    source: "file",
-    bytesPerDay: settings.deadLetterBytesPerDay,
-    now: Date.now,
-    assertSpace: disk.assertSpace,
-    log,
-  });
-  const counter = createSensorCounter(Date.now);
-  if (!dryRun) closeStack.add(storeSensorCounts(counter, store.client, log).close);
-  // What goes to the brokers stays as it is in the file, and their consumer enriches.
+  const source = await openFileSource(store, context, closeStack, { name: "file", dryRun });
   const batches = {
-    catalogue,
-    retentionDays: () => store.retentionDays,
+    ...source,
     right: "everything",
-    now: Date.now,
-    sink: target.sink,
-    counts: counter.of("file"),
-    storeDeadLetters: async (rejected: readonly RejectedRecord<ReplayRecord>[]) => {
-      if (!dryRun) await deadLetters(rejected.map(fileDeadLetter));
-    },
+    storeDeadLetters: (rejected: readonly RejectedRecord<ReplayRecord>[]) =>
+      source.deadLetters(rejected.map(fileDeadLetter)),
   } as const;
-  return { store, target, batches };
+  return { store, verb: source.verb, batches };
 }
 
 /** By how many milliseconds all times move so that the newest becomes the given one. */

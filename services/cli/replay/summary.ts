@@ -1,13 +1,12 @@
 import { AUTO } from "@noisefloor/ingest/formats/all.ts";
 import { EXPIRED, type ReplaySummary } from "@noisefloor/ingest/sources/file/source.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
-import type { ReplayTarget } from "../rows/replay-target.ts";
 import type { ReplayOptions } from "./options.ts";
 
 /** Prints what became of the records, and sets the exit code. @throws UserError when none was accepted. */
 export function finish(
   summary: ReplaySummary,
-  target: ReplayTarget,
+  verb: string,
   options: ReplayOptions,
   shiftTo: number | undefined,
   skippedFiles: number,
@@ -16,7 +15,7 @@ export function finish(
   if (options.json === true) print(JSON.stringify(toJson(summary, options, shiftTo, skippedFiles, !signal.aborted)));
   else {
     if (signal.aborted) for (const line of formatInterruption(options, shiftTo)) print(line);
-    printSummary(summary, target.verb, print);
+    printSummary(summary, verb, print);
     if (skippedFiles > 0) print(`skipped   ${skippedFiles} files, named above`);
   }
   if (signal.aborted) process.exitCode = 130;

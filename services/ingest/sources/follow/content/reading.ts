@@ -1,11 +1,10 @@
 import type { FollowedFile, Resume } from "@noisefloor/clickhouse/intake/followed-files.ts";
 import type { IgnoredCounts } from "../../../formats/ignored.ts";
 import type { ReplayRecord } from "../../file/records.ts";
-import type { FollowTarget } from "../files/targets.ts";
 import type { Content } from "./content.ts";
 import { cutPiece, type Piece } from "./cut-piece.ts";
 import { type Fingerprint, fingerprintOf, hasFingerprint } from "./fingerprint.ts";
-import { openRecordStream, type RecordStream } from "./record-stream.ts";
+import { openRecordStream, type RecordStream, type RecordStreamOptions } from "./record-stream.ts";
 
 /** Records of a file, which are stored before the position after them is. */
 export type FollowedPiece = {
@@ -48,7 +47,7 @@ const PIECE_BYTES = 1024 * 1024;
 const HEADER_BYTES = 64 * 1024;
 
 export type OpenReadingOptions = {
-  readonly target: FollowTarget;
+  readonly target: Pick<RecordStreamOptions, "formats" | "decode">;
   readonly content: Content;
   /** Whether what no format knows here is read all the same. */
   readonly isForwarding?: boolean | undefined;
