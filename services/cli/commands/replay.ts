@@ -16,7 +16,7 @@ import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
-import { confirmSources } from "../own-addresses.ts";
+import { confirmSources, warnOfOwnAddresses } from "../own-addresses.ts";
 import { openDocuments } from "../replay/history.ts";
 import { openFiles, type ReplayInput } from "../replay/inputs.ts";
 import {
@@ -91,7 +91,8 @@ export async function runReplay(
     const summary = startSummary(Date.now());
     try {
       const { rate, keepGoing } = options;
-      await replayParts(input, { ...reading, shiftMs }, verb, {
+      const onFlow = input.isLive ? warnOfOwnAddresses(context.log) : undefined;
+      await replayParts(input, { formats, decode: { ...decode, onFlow }, shiftMs }, verb, {
         ...batches,
         ...{ summary, rate, stop: signal },
         stopAfterRejected: keepGoing ? undefined : MAX_REJECTED,

@@ -5,13 +5,12 @@ import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { tagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
-import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service/service.ts";
 import { openTargets } from "../follow-targets.ts";
 import { networks, readSensorFormats } from "../formats.ts";
-import { describeOwn } from "../own-addresses.ts";
+import { warnOfOwnAddresses } from "../own-addresses.ts";
 import { openRows } from "../rows/row-options.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
@@ -71,13 +70,7 @@ export async function openIngest(
 /** The formats of the settings, whose records are looked through for the own addresses of passive monitors. */
 function watchedFormats(settings: ServiceContext["settings"], log: ServiceContext["log"]) {
   const { formats, decode } = readSensorFormats(settings);
-  const watch = watchOwnAddresses();
-  const onFlow = (flow: SeenFlow) => {
-    const own = watch.add(flow);
-    if (own === undefined) return;
-    log.warn(own, `${describeOwn(own)}. Set OWN_ADDRESSES; "noisefloor doctor" says how to remove what is stored`);
-  };
-  return { formats, decode: { ...decode, onFlow } };
+  return { formats, decode: { ...decode, onFlow: warnOfOwnAddresses(log) } };
 }
 
 /** A start is busy enough. */
