@@ -93,3 +93,19 @@ test("queries get no secret with which anything could be written", async () => {
     }
   }
 });
+
+test("beside a T-Pot, the container reads T-Pot's folder as its group, and can change nothing in it", async () => {
+  const file = z
+    .object({
+      name: z.string(),
+      services: z.object({ noisefloor: service.extend({ group_add: z.array(z.string()) }) }),
+    })
+    .parse(parse(await readText("infra/docker/tpot.yml")));
+  // A name of its own: T-Pot's unit takes down the project that its own file names.
+  expect(file.name).not.toBe("tpotce");
+  const { image, environment, volumes, group_add } = file.services.noisefloor;
+  expect(image).toBe("noisefloor:small");
+  expect(volumes).toContain(`\${TPOT_DATA_PATH:-./data}:${environment.TPOT_DATA}:ro`);
+  expect(group_add).toEqual(["2000"]);
+  expect(Object.keys(settingsSchema.shape)).toEqual(expect.arrayContaining(Object.keys(environment)));
+});

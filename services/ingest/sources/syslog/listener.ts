@@ -97,7 +97,10 @@ async function bindUdp({ port, isSender, udp, onDropped }: ListenOptions): Promi
   const bind = async (type: "udp4" | "udp6") => {
     const socket = createSocket({ type, recvBufferSize: UDP_BUFFER_BYTES }, onMessage);
     socket.bind(port);
-    await once(socket, "listening");
+    await once(socket, "listening").catch((error: unknown) => {
+      socket.close();
+      throw error;
+    });
     socket.on("error", () => {});
     return socket;
   };
