@@ -49,6 +49,7 @@ export const define: DefineCommand = (replay, createContext) => {
       "--since <time>",
       "from this @timestamp on: an RFC 3339 time, or 30d; else from the first, or where it was stopped",
     )
+    .option("--until <time>", "and before this one")
     .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
     .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
     .option("--yes", "also when a source looks like the sensor's own address", false)

@@ -22,12 +22,13 @@ export async function openDocuments(
   { settings, signal, log }: CommandContext,
 ): Promise<ReplayInput> {
   const { elasticsearch: url = "", index = "", query, since, dryRun } = options;
+  const until = options.until === undefined ? undefined : readSince(options.until, Date.now(), "--until");
   const position = positionFile(settings.clickhouse.dataDir, options);
   const kept = since === undefined && !dryRun ? await position.read() : undefined;
   const start = since === undefined ? (kept ?? 0) : readSince(since, Date.now());
   const onRetry = (error: unknown) => log.warn({ err: error }, "Elasticsearch does not answer; asking again");
   const history = await explain(async () =>
-    openHistory({ url, index, query, apiKey: settings.elasticsearchApiKey, signal, onRetry }),
+    openHistory({ url, index, query, until, apiKey: settings.elasticsearchApiKey, signal, onRetry }),
   );
   const { hits, timeless } = await explain(() => history.count(start));
   if (kept !== undefined) {
@@ -74,10 +75,10 @@ const positionSchema = z.object({ from: z.int() });
 
 /** The time before which all documents are stored, of a replay with the same options. */
 function positionFile(dataDir: string, { elasticsearch: url = "", ...options }: ReplayOptions) {
-  const { index, query, format, sensor, timeZone } = options;
+  const { index, query, until, format, sensor, timeZone } = options;
   // The password may change meanwhile, and belongs into no file.
   const host = URL.canParse(url) ? new URL(url).host : "";
-  const selection = { host, index, query, format, sensor, timeZone };
+  const selection = { host, index, query, until, format, sensor, timeZone };
   const name = createHash("sha256").update(JSON.stringify(selection)).digest("hex").slice(0, 16);
   const file = join(resolve(dataDir), `history-${name}.json`);
   return {

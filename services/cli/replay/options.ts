@@ -27,18 +27,20 @@ export type ReplayOptions = {
   readonly query?: string | undefined;
   /** From which time on: RFC 3339, or as 30d. */
   readonly since?: string | undefined;
+  /** Before which time. */
+  readonly until?: string | undefined;
   readonly json?: boolean;
 };
 
 /** @throws UserError for options that do not go together. */
 export function assertInput(
   paths: readonly string[],
-  { elasticsearch, index, query, since, shiftTo }: ReplayOptions,
+  { elasticsearch, index, query, since, until, shiftTo }: ReplayOptions,
 ): void {
   if (elasticsearch === undefined) {
     if (paths.length === 0) throw new UserError('name files, folders or "-", or an --elasticsearch');
-    if (index !== undefined || query !== undefined || since !== undefined) {
-      throw new UserError("--index, --query and --since go with --elasticsearch");
+    if ([index, query, since, until].some((option) => option !== undefined)) {
+      throw new UserError("--index, --query, --since and --until go with --elasticsearch");
     }
     return;
   }

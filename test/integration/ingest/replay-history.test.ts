@@ -73,6 +73,8 @@ test("a replay of an Elasticsearch that was stopped goes on where it was, and th
   expect(await readdir(dataDir)).toEqual([]);
   // All of it again counts nothing twice.
   expect(await replayDocuments(server.host, { since: "1d" })).toMatchObject({ read: 2, accepted: 2 });
+  const until = new Date(NOW - 50_000).toISOString();
+  expect(await replayDocuments(server.host, { since: "1d", until, keepGoing: true })).toMatchObject({ read: 0 });
   expect(await run(world.client, readBackObservations, {})).toHaveLength(3);
 });
 
@@ -82,7 +84,7 @@ test("options that do not go together, and a server that is none, are said befor
       error instanceof Error ? error.message : "",
     );
   expect(await fault({})).toBe('name files, folders or "-", or an --elasticsearch');
-  expect(await fault({ since: "1d" }, ["a.log"])).toBe("--index, --query and --since go with --elasticsearch");
+  expect(await fault({ since: "1d" }, ["a.log"])).toBe("--index, --query, --since and --until go with --elasticsearch");
   expect(await fault({ elasticsearch: "http://127.0.0.1:1" })).toBe(
     "--elasticsearch takes an --index, like 'logstash-*'",
   );

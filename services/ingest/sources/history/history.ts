@@ -16,6 +16,8 @@ const SLICE_HITS = 50_000;
 export type HistoryOptions = SearchServer & {
   /** In the query language of Lucene; left out, all. */
   readonly query?: string | undefined;
+  /** Before which time, in milliseconds since 1970 UTC; left out, all. */
+  readonly until?: number | undefined;
 };
 
 /** Some of the hits, oldest first. */
@@ -49,10 +51,10 @@ type Hit = { readonly time: number; readonly line: string };
  * whose hits of this very time were left out: so there is no cursor that could be lost, each page can be asked for
  * again, and a time is all that has to be known to go on.
  */
-export function openHistory({ query, ...server }: HistoryOptions): History {
+export function openHistory({ query, until, ...server }: HistoryOptions): History {
   const ask = openSearchServer(server);
   const filters = query === undefined ? [] : [{ query_string: { query } }];
-  const between = (gte: number, lt?: number) => ({
+  const between = (gte: number, lt = until) => ({
     range: { [TIME]: { gte, ...(lt !== undefined && { lt }), format: "epoch_millis" } },
   });
   const count = async (more: object) => {
@@ -64,10 +66,11 @@ export function openHistory({ query, ...server }: HistoryOptions): History {
   /** @returns the hits from a time on, and from which time on it goes on. Few indices have hits of the same day. */
   const page = async (from: number): Promise<Page> => {
     for (let size = PAGE_HITS; ; size = MAX_PAGE_HITS) {
-      const hits = await search(size, between(from, from + DAY_MS));
+      const end = Math.min(from + DAY_MS, until ?? Number.POSITIVE_INFINITY);
+      const hits = await search(size, between(from, end));
       const last = hits.at(-1)?.time;
       if (hits.length < size || last === undefined) {
-        const [first] = await search(1, between(from + DAY_MS));
+        const [first] = end === until ? [] : await search(1, between(end));
         return { hits, next: first?.time };
       }
       const whole = hits.filter(({ time }) => time < last);
