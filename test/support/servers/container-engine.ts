@@ -44,6 +44,8 @@ async function startDocker(): Promise<ContainerEngine> {
     const hasEnded = daemon.exitCode === null ? once(daemon, "exit") : undefined;
     daemon.kill("SIGTERM");
     await hasEnded;
+    // The daemon leaves it mounted; one that did not start has none.
+    await runProgram("umount", [join(folder, "run/netns/default")]).catch(() => {});
     await rm(folder, { recursive: true, force: true });
   };
   await eventually(() => docker("version"), START_MS).catch(async (error: unknown) => {
