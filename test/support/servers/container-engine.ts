@@ -17,18 +17,20 @@ export type ContainerEngine = {
   stop(): Promise<void>;
 };
 
-/** This machine's Docker, else that of Debian, which is installed and started here and which nothing else can reach. */
+/** This machine's Docker, else that of Debian, which is installed and, unless that has done so, started here. */
 export async function openContainerEngine(): Promise<ContainerEngine> {
-  const own = { docker: (...args: string[]) => runProgram("docker", args), stop: async () => {} };
-  const isRunning = await own.docker("version").then(
-    () => true,
-    () => false,
-  );
-  return isRunning ? own : startDocker();
+  const docker = (...args: string[]) => runProgram("docker", args);
+  const isRunning = () =>
+    docker("version").then(
+      () => true,
+      () => false,
+    );
+  if (!(await isRunning())) await installWithApt("docker.io");
+  return (await isRunning()) ? { docker, stop: async () => {} } : startDocker();
 }
 
+/** An engine that nothing else on this machine finds. */
 async function startDocker(): Promise<ContainerEngine> {
-  await installWithApt("docker.io");
   // On a disk, for its layers would not fit into memory, and below a folder whose file system layers may lie on.
   const folder = await mkdtemp("/var/tmp/noisefloor-docker-");
   const socket = `unix://${folder}/docker.sock`;
