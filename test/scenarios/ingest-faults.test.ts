@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { badEvents } from "../soak/bad-events.ts";
+import { follow } from "../soak/follow.ts";
 import { kill } from "../soak/kill.ts";
 import { runScenario } from "../soak/scenario.ts";
 import { storeOutage } from "../soak/store-outage.ts";
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => servers.close());
 
 // The longer ones run only in the soak.
-test.each([kill, storeOutage, badEvents, terminate])(
+test.each([kill, storeOutage, badEvents, terminate, follow])(
   "$promise",
   async (scenario) => {
     const options = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, chown, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import getPort from "get-port";
@@ -8,6 +8,7 @@ import { z } from "zod";
 import { addressOf, observationLine } from "../support/builders/observation.ts";
 import { eventually } from "../support/eventually.ts";
 import { type ContainerEngine, openContainerEngine, provideBaseImage } from "../support/servers/container-engine.ts";
+import { arrangeRealTpotFolder, arrangeTpotFolder, findRealLogs, TPOT_HOST } from "../support/worlds/tpot-folder.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DOCKERFILE = join(ROOT, "infra/docker/Dockerfile");
@@ -53,10 +54,10 @@ afterAll(async () => {
 });
 
 /** A container over a volume or folder. It answers when this resolves. */
-async function startContainer(data: string) {
+async function startContainer(data: string, ...options: readonly string[]) {
   const port = await getPort({ host: "127.0.0.1" });
   const published = ["--publish", `127.0.0.1:${port}:8080`, "--volume", `${data}:/data`];
-  const id = (await engine.docker("run", "--detach", ...asInCompose, ...published, IMAGE)).trim();
+  const id = (await engine.docker("run", "--detach", ...asInCompose, ...published, ...options, IMAGE)).trim();
   onTestFinished(async () => {
     await engine.docker("rm", "--force", "--volumes", id);
   });
@@ -109,6 +110,50 @@ test("one container of 512 MiB stores 200,000 observations and answers exactly, 
   expect((await second.post([observationLine("45.200.0.1", Date.now())])).status).toBe(202);
   await expect.poll(() => second.count("*")).toBe(SIZE * REQUESTS + 1);
 }, 600_000);
+
+/** A week is found within so long, and a line that is written now; minutes and not seconds where others use the machine. */
+const WEEK_MS = 240_000;
+const LINE_MS = 30_000;
+
+test("beside T-Pot: one command, and its week is found, also the lines of real sensors, and what Cowrie writes now", async () => {
+  const [folder, volume] = [await mkdtemp("/var/tmp/noisefloor-tpot-"), `noisefloor-tpot-${process.pid}`];
+  onTestFinished(async () => {
+    await engine.docker("volume", "rm", "--force", volume);
+    await rm(folder, { recursive: true });
+  });
+  const { visits } = await arrangeTpotFolder(folder, { until: Date.now() - 60_000, visitsADay: 100 });
+  const host = TPOT_HOST.name;
+  // Real logs are years old.
+  const settings = ["TPOT_DATA=/tpot", "RETENTION_DAYS=3650", "FOLLOW=real=cowrie:/tpot/real/cowrie/log/cowrie.json*"];
+  const asTpot = ["--volume", `${folder}:/tpot:ro`, ...settings.flatMap((setting) => ["--env", setting])];
+  const logs = findRealLogs();
+  const real = logs === undefined ? undefined : await arrangeRealTpotFolder(`${folder}/real`, logs);
+  await chmod(folder, 0o755);
+  const container = await startContainer(volume, ...asTpot);
+  const found = new Set(visits.map(({ ip }) => ip)).size;
+  await expect.poll(() => container.count(`sensor:${host}`), { timeout: WEEK_MS, interval: 1_000 }).toBe(found);
+  const sources = real?.get("Cowrie")?.counts.find(({ name }) => name === "sources")?.expected ?? 0;
+  await expect.poll(() => container.count("sensor:real"), { timeout: WEEK_MS, interval: 1_000 }).toBe(sources);
+  for (let number = 1; number <= 3; number++) {
+    await appendFile(`${folder}/cowrie/log/cowrie.json`, cowrieVisit(number));
+    await expect.poll(() => container.count(`sensor:${host}`), { timeout: LINE_MS }).toBe(found + number);
+  }
+  expect(await container.stop(), "exit code, and whether it was killed for its memory").toBe("0 false");
+}, 600_000);
+
+/** A visit now, of an address that no other visit has. */
+function cowrieVisit(number: number): string {
+  const visit = {
+    eventid: "cowrie.session.connect",
+    timestamp: new Date().toISOString(),
+    session: `now${number}`,
+    src_ip: `45.64.0.${number}`,
+    dst_port: 2222,
+    protocol: "ssh",
+    sensor: "pot",
+  };
+  return `${JSON.stringify(visit)}\n`;
+}
 
 test("the container's process is no root, and may write nothing but its data", async () => {
   const volume = `noisefloor-rights-${process.pid}`;

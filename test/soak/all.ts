@@ -1,5 +1,6 @@
 import { badEvents } from "./bad-events.ts";
 import { brokerRestart } from "./broker-restart.ts";
+import { follow } from "./follow.ts";
 import { kill } from "./kill.ts";
 import { load } from "./load.ts";
 import { members } from "./members.ts";
@@ -14,6 +15,7 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   storeOutage,
   brokerRestart,
   members,
+  follow,
   overLimit,
   badEvents,
   terminate,

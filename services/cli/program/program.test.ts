@@ -84,7 +84,7 @@ test("every command that prints a result takes --json, and those that run on do 
   const paths = ["keys create", "tags import", "tags import sigma", "search", "status", "dead-letters show", "schema"];
   expect(paths.filter(takesJson)).toEqual(paths.slice(0, -1));
   const without = program.commands.filter(({ commands, options }) => commands.length === 0 && !options.some(isJson));
-  expect(without.map((command) => command.name())).toEqual(["start", "ingest", "query", "schema"]);
+  expect(without.map((command) => command.name())).toEqual(["start", "ingest", "query", "follow", "schema"]);
 }, 60_000);
 
 const isJson = ({ flags }: { readonly flags: string }) => flags === "--json";

@@ -13,7 +13,7 @@ const storedBlocks = defineQuery({
     SELECT intDiv(number, {block:UInt32}) AS block, count() AS rows, toString(groupBitXor(print)) AS print FROM (
       SELECT
         JSONExtractUInt(metadata, 'event') AS number,
-        if(startsWith(observation_id, 'kafka:'), {placed:String}, observation_id) AS id,
+        if(match(observation_id, '^(kafka|file):'), {placed:String}, observation_id) AS id,
         concatWithSeparator('|', toString(number), id, toString(toUnixTimestamp64Milli(observed_at)), dataset, sensor_id,
           toString(source_ip), toString(destination_port),
           arrayStringConcat(arraySort(arrayMap(tag -> toString(tag), tags)), ',')) AS line,
