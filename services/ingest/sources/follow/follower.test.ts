@@ -5,6 +5,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -182,6 +183,24 @@ test("what a renamed and a truncated file still held is read, and nothing twice"
   await world.start();
   await settled(world, lines);
   expect(world.times()).toBe(lines.length);
+});
+
+test("a removed file is read to its end, a link and what it leads to are one file, and a restored copy is known", async () => {
+  const world = await followFolder();
+  const [first, second, third] = [line(5_000), line(), line()];
+  const log = world.path("log.json");
+  writeFileSync(log, `${first}\n`);
+  symlinkSync(log, world.path("current"));
+  await settled(world, [first]);
+  copyFileSync(log, world.path("backup.json"));
+  appendFileSync(log, `${second}\n`);
+  rmSync(log);
+  await settled(world, [first, second]);
+  await world.stop();
+  appendFileSync(world.path("backup.json"), `${second}\n${third}\n`);
+  await world.start();
+  await settled(world, [first, second, third]);
+  expect(world.times()).toBe(3);
 });
 
 test("a random life of files: each line counts once, whatever is renamed, truncated, packed, killed or away", async () => {

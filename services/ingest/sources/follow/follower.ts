@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FollowedFile } from "@noisefloor/clickhouse/intake/followed-files.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import { openPacked, openPlain } from "./content/content.ts";
 import { endsWithObject } from "./content/cut-piece.ts";
@@ -229,6 +230,10 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
       throw error;
     }
   };
+  /** The table forgets what nobody has seen for a hundred days. */
+  const keep = async () => {
+    for (const one of tracked.values()) change(one, {});
+  };
   const repeat = (act: () => Promise<void>, everyMs: number, what: string) =>
     repeatEvery(act, {
       everyMs,
@@ -248,6 +253,7 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
       "looking for files to follow",
     ),
     repeat(flush, pace.flushMs, "storing the positions of followed files"),
+    repeat(keep, DAY_MS, "keeping positions"),
   ];
   const workers = Array.from({ length: WORKERS }, work);
   return {
@@ -266,7 +272,7 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
 const UNKNOWN =
   'no format knows its first records: name the format ("cowrie:path"), or see "noisefloor formats test" for a field map';
 
-const asFile = ({ path, target, size, state, detail }: Problem): FollowedFile => ({
+const asFile = ({ path, target, size, state, detail, isCopy }: Problem): FollowedFile => ({
   ...newFile({
     path,
     target,
@@ -277,6 +283,7 @@ const asFile = ({ path, target, size, state, detail }: Problem): FollowedFile =>
     place: { device: "", inode: "" },
   }),
   id: `path ${path}`,
+  position: isCopy ? size : 0,
   state,
   detail,
 });

@@ -1,6 +1,5 @@
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
-import { userInfo } from "node:os";
 import type { FollowedFile } from "@noisefloor/clickhouse/intake/followed-files.ts";
 import type { Logger } from "pino";
 import { type Content, openPacked, openPlain } from "../content/content.ts";
@@ -9,8 +8,8 @@ import { type KnownContents, type Place, placeKey } from "./known-contents.ts";
 import { expand, type FollowTarget } from "./targets.ts";
 import { isHot, isKeptOpen, type NewFileOptions, newFile, type TrackedFile, track } from "./tracked-file.ts";
 
-/** Why a file is not read. */
-type Reason = Pick<FollowedFile, "state" | "detail">;
+/** Why a file is not read. What a copy holds is read where it was copied from. */
+type Reason = Pick<FollowedFile, "state" | "detail"> & { readonly isCopy?: true };
 
 /** A path that is not read, and why. */
 export type Problem = Reason & { readonly path: string; readonly target: FollowTarget; readonly size: number };
@@ -94,7 +93,7 @@ export function openScanner(options: ScannerOptions): Scanner {
       const file = knownAs(known, given) ?? newFile({ ...given, copyOf: copies[0] });
       const original = copies.find((copy) => copy.id !== file.id && isFollowed(copy));
       if (original !== undefined)
-        return { state: "waiting", detail: `it is a copy of ${original.path}, which is followed` };
+        return { state: "waiting", detail: `it is a copy of ${original.path}, which is followed`, isCopy: true };
       const next = track(file, target);
       if (isKeptOpen(next, now())) [next.content, closing] = [plain, undefined];
       // After a start, thousands of rotated files need not be opened again.
@@ -170,7 +169,7 @@ function knownAs(known: KnownContents, given: NewFileOptions): FollowedFile | un
   const file = known.at(place, head);
   if (file === undefined || file.isPacked !== isPacked || (!isPacked && file.position > size)) return undefined;
   const isComplete = file.resume.isComplete && file.size === size;
-  return { ...file, path, size, modifiedAt, resume: { ...file.resume, isComplete } };
+  return { ...file, path, size, modifiedAt, resume: { ...file.resume, isComplete }, state: "following", detail: "" };
 }
 
 async function beginsAsBefore(path: string, file: FollowedFile): Promise<boolean> {
@@ -209,7 +208,7 @@ function explainFailure(error: unknown): Reason | undefined {
   if (code !== "EACCES" && code !== "EPERM") return { state: "unreadable", detail: message };
   return {
     state: "unreadable",
-    detail: `user ${userInfo().uid} may not read it: change its mode, or add the user to its group`,
+    detail: `user ${process.getuid?.()} may not read it: change its mode, or add the user to its group`,
   };
 }
 
