@@ -67,7 +67,8 @@ async function startContainer(data: string, ...options: readonly string[]) {
   const isReady = async () => (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).status === 200;
   await eventually(async () => expect(await isReady()).toBe(true), START_MS);
   const run = (...command: string[]) => engine.docker("exec", id, ...command);
-  const key = (await run("sh", "-c", "cat /data/first-key-*")).trim();
+  // The service makes its first key once it listens, while the store takes what the followed files hold.
+  const key = (await eventually(() => run("sh", "-c", "cat /data/first-key-*"), START_MS)).trim();
   return {
     inspect,
     run,

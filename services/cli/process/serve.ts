@@ -22,6 +22,8 @@ import type { Roles, ServiceContext } from "./service-context.ts";
 export type RunningService = ListenUrls & {
   /** Reads new and revoked keys now instead of at the next poll. */
   refreshKeys(): Promise<void>;
+  /** Whether this process takes observations without a key at the moment. */
+  isIntakeOpen(): boolean;
   /** Rejects when a part has failed for good: the process should end and be restarted. */
   readonly failure: Promise<never>;
   /** Stops listening, drains the open requests and the current batch, and closes everything but the store. */
@@ -73,6 +75,7 @@ async function openServices(context: ServiceContext): Promise<Omit<RunningServic
   return {
     ...urls,
     refreshKeys: caches.access.refresh,
+    isIntakeOpen,
     failure: firstFailure(ingest, store.server.ended, log),
   };
 }

@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { credentials, needsSensorKey } from "@noisefloor/clickhouse/access/credentials.ts";
 import { writePrivately } from "@noisefloor/clickhouse/embedded/private-file.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createFirstWorkspace } from "../../access/first-workspace.ts";
@@ -34,8 +33,9 @@ async function runStart({ demo }: StartOptions, context: CommandContext): Promis
   const onReady = async (service: RunningService, store: Store) => {
     // Only once the services listen: if the start fails, the user never sees the key.
     const first = await createFirstKey(store, context);
-    if (first !== undefined) await service.refreshKeys();
-    await printWelcome(service, store, first, context, days);
+    // A failure is logged, and the next poll reads the key: a store that is busy with followed files ends no first start.
+    if (first !== undefined) await service.refreshKeys().catch(() => {});
+    printWelcome(service, store, first, context, days);
     if (days === undefined) return undefined;
     const goOn = await simulateInto(store, days, context);
     if (!context.signal.aborted) {
@@ -75,20 +75,19 @@ async function createFirstKey(
   return first;
 }
 
-async function printWelcome(
+function printWelcome(
   service: RunningService,
   store: Store,
   first: FirstKey | undefined,
   { settings, print }: CommandContext,
   demoDays: number | undefined,
-): Promise<void> {
+): void {
   print("Noisefloor: self-hosted Internet scan-noise intelligence");
   print();
   for (const line of formatSetup(service, store, settings)) print(line);
   print();
-  const needsKey = settings.http.sensorKeys.length > 0 || needsSensorKey(await credentials.read(store.client));
   print("Try:");
-  for (const line of formatExamples(service, first, needsKey)) print(`  ${line}`);
+  for (const line of formatExamples(service, first)) print(`  ${line}`);
   print();
   const belongs = "It belongs to the workspace default, which may see everything.";
   if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${belongs}`);
@@ -117,10 +116,10 @@ function formatSetup(
   ];
 }
 
-function formatExamples({ url }: RunningService, first: FirstKey | undefined, needsKey: boolean): string[] {
+function formatExamples({ url, isIntakeOpen }: RunningService, first: FirstKey | undefined): string[] {
   const key = first?.file === undefined ? first?.key : `$(cat ${shellQuote(first.file)})`;
   const withKey = key === undefined ? "" : `-H "key: ${key}" `;
-  const withSensorKey = needsKey ? '-H "key: $SENSOR_KEY" ' : "";
+  const withSensorKey = isIntakeOpen() ? "" : '-H "key: $SENSOR_KEY" ';
   return [
     `curl ${withKey}"${url}/v3/tags?name=ssh"`,
     `curl ${withSensorKey}-X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,
