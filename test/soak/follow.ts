@@ -137,7 +137,8 @@ async function untilStored(ingest: IngestProcess): Promise<void> {
     // Not there before it listens.
     const lag = await ingest.metric("noisefloor_followed_lag_bytes").catch(() => Number.NaN);
     if (lag !== last && !Number.isNaN(lag)) movedAt = Date.now();
-    if (Date.now() - movedAt > STANDSTILL_MS) throw new Error(`the intake has stalled: ${lag} bytes are not stored`);
+    if (Date.now() - movedAt > STANDSTILL_MS)
+      throw new Error(`${lag} bytes are not stored: ${ingest.log().slice(-1_500)}`);
     quiet = lag === 0 ? quiet + 1 : 0;
     last = lag === 0 ? -1 : lag;
   }

@@ -87,6 +87,7 @@ export function wellAtFirst(at: number): readonly Sample[] {
   return [
     { name: "noisefloor_sensor_silent", labels: sensor, value: 0 },
     { name: "noisefloor_sensor_rejected_ratio", labels: sensor, value: 0.01 },
+    { name: "noisefloor_followed_lag_bytes", labels: { ...of, path: "/log", state: "following" }, value: 100 },
     { name: "noisefloor_tls_certificate_expiry_timestamp_seconds", labels: of, value: at + 60 * 86_400 },
     { name: "noisefloor_backup_timestamp_seconds", labels: of, value: at - 80_000 },
     { name: "noisefloor_clock_skew_seconds", labels: of, value: -0.2 },
@@ -169,6 +170,16 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
     "a sender has used up its quota of dead letters",
     all((minute) => [{ name: "noisefloor_dead_letters_not_kept_total", labels: { ...FIRST }, value: minute * 10 }]),
     ["NoisefloorDeadLettersNotKept"],
+  ],
+  [
+    "a followed file may not be read",
+    all(() => [{ name: "noisefloor_followed_lag_bytes", as: { state: "unreadable" }, value: 100 }]),
+    ["NoisefloorFollowedFileUnread"],
+  ],
+  [
+    "a followed file grows faster than it is stored",
+    all((minute) => [{ name: "noisefloor_followed_lag_bytes", value: 3e8 + minute * 1e6 }]),
+    ["NoisefloorFollowedFileLags"],
   ],
   ["a sensor has fallen silent", sensor("noisefloor_sensor_silent", 1), ["NoisefloorSensorSilent"]],
   [
