@@ -130,16 +130,18 @@ async function writePacked(path: string, random: Random): Promise<void> {
 /** Without progress for so long, the intake has stalled. */
 const STANDSTILL_MS = 60_000;
 
+/** Resolves once nothing lags for five seconds: by then a new file would be found. */
 async function untilStored(ingest: IngestProcess): Promise<void> {
-  let [last, quiet, movedAt] = [-1, 0, Date.now()];
+  let [last, quiet, movedAt] = [Number.NaN, 0, Date.now()];
   while (quiet < 5) {
     await sleep(1_000);
     // Not there before it listens.
     const lag = await ingest.metric("noisefloor_followed_lag_bytes").catch(() => Number.NaN);
-    if (lag !== last && !Number.isNaN(lag)) movedAt = Date.now();
-    if (Date.now() - movedAt > STANDSTILL_MS)
+    if (lag !== last) movedAt = Date.now();
+    if (lag !== 0 && Date.now() - movedAt > STANDSTILL_MS) {
       throw new Error(`${lag} bytes are not stored: ${ingest.log().slice(-1_500)}`);
+    }
     quiet = lag === 0 ? quiet + 1 : 0;
-    last = lag === 0 ? -1 : lag;
+    last = lag;
   }
 }

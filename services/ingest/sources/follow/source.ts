@@ -55,13 +55,20 @@ export function measureFollower(
   });
   metrics.gaugeOf(
     "noisefloor_followed_lag_bytes",
-    "Bytes of a followed file that are not stored yet: of the 200 files with the most, and of none that is stored whole",
+    "Bytes of a followed file that are not stored yet; of none that is stored whole. Beyond 200 files, of all others together",
     ["path", "state"],
-    () =>
-      files()
-        .filter((file) => lagOf(file) > 0)
-        .sort((one, other) => lagOf(other) - lagOf(one))
-        .slice(0, MAX_PATHS)
-        .map((file) => [[file.path, file.state], lagOf(file)] as const),
+    () => {
+      const late = files()
+        .map((file) => ({ file, lag: lagOf(file) }))
+        .filter(({ lag }) => lag > 0)
+        .sort((one, other) => other.lag - one.lag);
+      const others = late.slice(MAX_PATHS).reduce((sum, { lag }) => sum + lag, 0);
+      return [
+        ...late.slice(0, MAX_PATHS).map(({ file, lag }) => [[file.path, file.state], lag] as const),
+        ...(others > 0 ? [[[OTHERS, "following"], others] as const] : []),
+      ];
+    },
   );
 }
+
+const OTHERS = "others";
