@@ -99,6 +99,9 @@ const TIMES = {
 } as const;
 type Source = keyof typeof TIMES;
 
+/** The process may have come up before a store that restarts. */
+const WITHOUT_END = { isTransient, forMs: Number.POSITIVE_INFINITY };
+
 export type Ingest = {
   /** Where syslog is listened to; undefined before the start, and where it is not. */
   syslogPort(): number | undefined;
@@ -199,7 +202,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
           ...openSource("follow"),
           targets: options.follow,
           positions: {
-            read: () => followedFiles.read(client),
+            read: () => retry(() => followedFiles.read(client), { ...WITHOUT_END, signal: shutdown.signal }),
             write: (files) => followedFiles.write(client, files),
           },
         });
