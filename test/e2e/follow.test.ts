@@ -7,11 +7,13 @@ import { readServerNote } from "@noisefloor/clickhouse/embedded/embedded-files.t
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
+import { atVolume } from "../support/volume.ts";
 import { openCommandLine, type Service } from "../support/worlds/command-line.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
 import { arrangeTpotFolder, TPOT_HOST } from "../support/worlds/tpot-folder.ts";
 
-const WAIT_MS = 60_000;
+/** For busy machines. */
+const WAIT_MS = 150_000;
 const answerSchema = z.object({ count: z.int() });
 const followedSchema = z.object({
   files: z.array(z.object({ path: z.string(), state: z.string(), lag_bytes: z.int(), detail: z.string() })),
@@ -75,7 +77,7 @@ test("beside T-Pot: its week is found, what Cowrie writes now too, and nothing t
   const { commandLine, countAddresses } = host;
   const tpot = join(host.folder, "tpot");
   await mkdir(tpot);
-  const { visits } = await arrangeTpotFolder(tpot, { until: Date.now() - 60_000 });
+  const { visits } = await arrangeTpotFolder(tpot, { until: Date.now() - 60_000, days: atVolume(3, 7) });
   const start = () => commandLine.startService([], { TPOT_DATA: tpot });
   const ofTpot = `sensor:${TPOT_HOST.name}`;
   const addresses = new Set(visits.map(({ ip }) => ip)).size;
