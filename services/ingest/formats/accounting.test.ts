@@ -5,8 +5,10 @@ import { expect, test } from "vitest";
 import { PLAIN, readContent } from "../../../test/support/ingest/decode.ts";
 import { HONEYPOT_RECORDS } from "../../../test/support/ingest/honeypot-records.ts";
 import { MONITOR_RECORDS } from "../../../test/support/ingest/monitor-records.ts";
+import { readStreams } from "../sources/loki/streams.ts";
+import { readLogs } from "../sources/otlp/logs.ts";
 import { readSplunkEvents } from "../sources/splunk/events.ts";
-import { findFormats } from "./all.ts";
+import { findFormats, LOG_FORMATS } from "./all.ts";
 import { openDecoder } from "./decoder.ts";
 import type { FileRecord } from "./format.ts";
 import { splitPayload } from "./json/split.ts";
@@ -95,7 +97,23 @@ const WAYS: Readonly<Record<string, (sent: readonly Sent[], format: string) => P
       format,
     );
   },
+  OpenTelemetry: async (sent, format) => {
+    const logRecords = sent.map((one) => ({ body: { stringValue: one.text } }));
+    return readWith(readLogs, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }, format);
+  },
+  Loki: async (sent, format) =>
+    readWith(readStreams, { streams: [{ values: sent.map((one) => ["1795179600000000000", one.text]) }] }, format),
 };
+
+async function readWith(read: typeof readLogs | typeof readStreams, body: object, format: string) {
+  const reservation = memoryBudget(10_000_000).reserve("a sender");
+  reservation.hold();
+  const parts = await read(Buffer.from(text(body)), LOG_FORMATS, reservation);
+  return decodeAll(
+    parts.map(({ bytes }) => bytes),
+    format,
+  );
+}
 
 test.each(FORMATS)(
   "%s: whatever is sent in whatever order, by any way, each record is accepted, rejected or ignored once",

@@ -53,3 +53,13 @@ export function findFormats(
   const found = [...formats, ...HONEYPOT_FORMATS].find((format) => format.name === name);
   return found === undefined ? undefined : [found];
 }
+
+/** @returns what finds the formats that a sender's name stands for, all for any other name: the same list each time. */
+export function formatFinder(all: readonly LogFormat[]): (name: string | undefined) => readonly LogFormat[] {
+  const named = new Map<string, readonly LogFormat[]>();
+  return (name = AUTO) => {
+    const found = named.get(name) ?? findFormats(name, all) ?? all;
+    named.set(name, found);
+    return found;
+  };
+}

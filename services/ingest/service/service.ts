@@ -33,6 +33,10 @@ import { isIntakeOpen, type SensorKeys } from "../sources/http/senders.ts";
 import { registerObservations } from "../sources/http/source.ts";
 import { connectTopics, type KafkaSettings } from "../sources/kafka/connect.ts";
 import { startKafkaIngest } from "../sources/kafka/source.ts";
+import { postLokiStreams } from "../sources/loki/operation.ts";
+import { registerLoki } from "../sources/loki/source.ts";
+import { postOtlpLogs } from "../sources/otlp/operation.ts";
+import { registerOtlp } from "../sources/otlp/source.ts";
 import type { SourceOptions } from "../sources/source-options.ts";
 import { SPLUNK_OPERATIONS } from "../sources/splunk/operation.ts";
 import { registerSplunk } from "../sources/splunk/source.ts";
@@ -82,8 +86,12 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
   ...OBSERVATIONS_OPERATIONS,
   ...SPLUNK_OPERATIONS,
   ...ELASTICSEARCH_OPERATIONS,
+  postOtlpLogs,
+  postLokiStreams,
   getFollowed,
 ];
+
+const PROTOCOLS = [registerObservations, registerSplunk, registerElasticsearch, registerOtlp, registerLoki];
 
 /**
  * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would
@@ -175,9 +183,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         assertSpace: kafka === undefined ? assertStorable : assertClocks,
         memoryBytes: options.requestMemoryBytes,
       });
-      for (const registerProtocol of [registerObservations, registerSplunk, registerElasticsearch]) {
-        registerProtocol(app, intake);
-      }
+      for (const registerProtocol of PROTOCOLS) registerProtocol(app, intake);
       registerFollowed(app, { ...options, files: followed });
     },
     isOpen: () => isIntakeOpen(options),

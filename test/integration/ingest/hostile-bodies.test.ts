@@ -66,11 +66,20 @@ const WAYS: Readonly<Record<string, { url: string; write: (hostile: string, good
     url: "/_bulk",
     write: (hostile, one) => `{"index":{}}\n${hostile}\n{"index":{}}\n${one}\n`,
   },
+  OpenTelemetry: {
+    url: "/v1/logs",
+    write: (...records) =>
+      `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${records.map((record) => `{"body":{"stringValue":${JSON.stringify(record)}}}`).join()}]}]}]}`,
+  },
+  Loki: {
+    url: "/loki/api/v1/push",
+    write: (...lines) => JSON.stringify({ streams: [{ values: lines.map((line) => ["1", line]) }] }),
+  },
 };
 
-const BODY_WAYS = ["an array of observations", "Splunk's collector", "Elasticsearch's bulk"];
+const BODY_WAYS = ["an array of observations", "Splunk's collector", "Elasticsearch's bulk", "OpenTelemetry"];
 const WORST = ["nested arrays", "objects with a name of their own each"];
-const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector", "Elasticsearch's bulk"];
+const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector", "Elasticsearch's bulk", "OpenTelemetry"];
 
 /** How long a body holds up others at most, once it has arrived. */
 async function turnOf(way: string, body: string): Promise<number> {

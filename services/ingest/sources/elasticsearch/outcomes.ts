@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { findFormats } from "../../formats/all.ts";
+import { formatFinder } from "../../formats/all.ts";
 import type { LogFormat } from "../../formats/format.ts";
 import type { RequestResult } from "../http/intake.ts";
 import type { Part } from "../http/records.ts";
@@ -15,12 +15,7 @@ type Outcome = { readonly result: Result } | { readonly error: { readonly type: 
 
 /** @returns the records of a bulk request by their items, in the same order. Items without a document have none. */
 export function toParts(items: readonly BulkItem[], formats: readonly LogFormat[]): ReadonlyMap<BulkItem, Part> {
-  const named = new Map<string, readonly LogFormat[]>();
-  const formatsOf = (index: string) => {
-    const found = named.get(index) ?? findFormats(index, formats) ?? formats;
-    named.set(index, found);
-    return found;
-  };
+  const formatsOf = formatFinder(formats);
   const parts = new Map<BulkItem, Part>();
   for (const item of items) {
     const { action, index = "", id, document } = item;

@@ -103,9 +103,10 @@ export function openHttpIntake(options: HttpIntakeOptions): HttpIntake {
           }
         });
         limitBodies(scope, { budget, senderOf: budgetShareOf, busyMessage: BUSY, acceptsGzip: true });
+        // The hooks of a protocol come first: they may ask for the type of the body.
+        register(scope);
         // Fastify would reject a misspelled type. The body is parsed whatever the header says.
         scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
-        register(scope);
       });
     },
     async ingest(request, reply, parts, { formats, sensorId }, signal) {
