@@ -54,8 +54,14 @@ async function openTpot(
 ): Promise<readonly FollowTarget[]> {
   const root = resolve(folder);
   if (!existsSync(root)) throw new UserError(`TPOT_DATA: ${root} does not exist; T-Pot's is /home/USER/tpotce/data`);
-  const sensorId = await readTpotHostname(root);
-  let own: ReadonlySet<string> = new Set(await readTpotOwnAddresses(root));
+  const [sensorId, addresses] = await Promise.all([readTpotHostname(root), readTpotOwnAddresses(root)]).catch(
+    (error: unknown) => {
+      if (!(error instanceof Error && "code" in error && error.code === "EACCES")) throw error;
+      const remedy = "T-Pot's files are those of group 2000: add the user to it, a container by group_add";
+      throw new UserError(`TPOT_DATA: user ${process.getuid?.()} may not read ${root}: ${remedy}`);
+    },
+  );
+  let own: ReadonlySet<string> = new Set(addresses);
   if (own.size === 0)
     log.warn({ folder: root }, "T-Pot's own addresses are not known: if it is set up, set OWN_ADDRESSES");
   const readAgain = async () => {

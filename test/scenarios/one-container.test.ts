@@ -30,7 +30,9 @@ const composeSchema = z.object({
   }),
 });
 
-const followedSchema = z.object({ files: z.array(z.object({ lag_bytes: z.int() })).nonempty() });
+const followedSchema = z.object({
+  files: z.array(z.object({ path: z.string(), state: z.string(), lag_bytes: z.int() })).nonempty(),
+});
 
 let engine: ContainerEngine;
 /** The options of `docker run` that compose.small.yml says. */
@@ -83,10 +85,9 @@ async function startContainer(data: string, ...options: readonly string[]) {
       const response = await fetch(`${url}/v3/gnql/count?${asked}`, { headers: { key } });
       return z.object({ count: z.int() }).parse(await response.json()).count;
     },
-    /** The bytes of followed files that are not stored yet. */
-    async lag() {
+    async followed() {
       const response = await fetch(`${url}/v3/followed`, { headers: { key } });
-      return followedSchema.parse(await response.json()).files.reduce((sum, { lag_bytes }) => sum + lag_bytes, 0);
+      return followedSchema.parse(await response.json()).files;
     },
     async stop() {
       await engine.docker("stop", "-t", "45", id);
@@ -140,7 +141,8 @@ test("beside T-Pot: one command, and its week is found, also the lines of real s
   const container = await startContainer(volume, ...asTpot);
   const found = new Set(visits.map(({ ip }) => ip)).size;
   await expect.poll(() => container.count(`sensor:${host}`), { timeout: WEEK_MS, interval: 1_000 }).toBe(found);
-  await expect.poll(container.lag, { timeout: WEEK_MS, interval: 1_000 }).toBe(0);
+  const unstored = async () => (await container.followed()).filter(({ lag_bytes }) => lag_bytes > 0);
+  await expect.poll(unstored, { timeout: WEEK_MS, interval: 1_000 }).toEqual([]);
   // Searches reach back 90 days; what a removal would delete is counted over all of the retention.
   const ofReal = await container.run("noisefloor", "observations", "remove", "--sensor=real", "--dry-run", "--json");
   const expectedOf = (what: string) => real?.get("Cowrie")?.counts.find(({ name }) => name === what)?.expected ?? 0;
@@ -165,6 +167,23 @@ function cowrieVisit(number: number): string {
   };
   return `${JSON.stringify(visit)}\n`;
 }
+
+test("a folder of T-Pot that the container's user may not read is named, with what helps, and so is that of a followed file", async () => {
+  const [folder, volume] = [await mkdtemp("/var/tmp/noisefloor-tpot-"), `noisefloor-unreadable-${process.pid}`];
+  onTestFinished(async () => {
+    await engine.docker("volume", "rm", "--force", volume);
+    await rm(folder, { recursive: true });
+  });
+  await chmod(folder, 0o770);
+  const mounted = ["--volume", `${folder}:/tpot:ro`, "--env"];
+  const asTpot = ["--rm", ...asInCompose, "--volume", `${volume}:/data`, ...mounted, "TPOT_DATA=/tpot"];
+  await expect(engine.docker("run", ...asTpot, IMAGE)).rejects.toThrow(
+    "TPOT_DATA: user 1000 may not read /tpot: T-Pot's files are those of group 2000",
+  );
+  const { followed } = await startContainer(volume, ...mounted, "FOLLOW=/tpot/cowrie.json*,/tpot/kern.log");
+  for (const path of ["/tpot/cowrie.json*", "/tpot/kern.log"])
+    expect(await followed()).toContainEqual(expect.objectContaining({ path, state: "unreadable" }));
+});
 
 test("the container's process is no root, and may write nothing but its data", async () => {
   const volume = `noisefloor-rights-${process.pid}`;

@@ -118,8 +118,14 @@ export function openScanner(options: ScannerOptions): Scanner {
     async scanAll() {
       const paths = new Map<string, Found>();
       const places = new Set<string>();
+      const found = new Map<string, Problem>();
+      const explain = (target: FollowTarget) => (error: unknown) => {
+        const reason = explainFailure(error);
+        if (reason !== undefined) report({ path: target.pattern, target, ...reason, size: 0 }, found);
+        return [];
+      };
       for (const target of targets) {
-        for (const path of await expand(target)) {
+        for (const path of await expand(target).catch(explain(target))) {
           if (paths.has(path)) continue;
           const stats = await stat(path, { bigint: true }).catch(() => undefined);
           if (stats?.isFile()) paths.set(path, { path, target, stats });
@@ -134,7 +140,6 @@ export function openScanner(options: ScannerOptions): Scanner {
         if (!(await see(one))) news.push(one);
       }
       for (const [key, one] of tracked) if (!places.has(key)) one.isPresent = false;
-      const found = new Map<string, Problem>();
       const packed = new Map<string, bigint>();
       // What is known to lie somewhere comes first: a copy of it waits. Then the oldest.
       const isKnown = ({ stats }: Found) => (known.has(placeOf(stats)) ? 0 : 1);

@@ -1,5 +1,6 @@
-import { statSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { constants, statSync } from "node:fs";
+import { access } from "node:fs/promises";
+import { dirname, resolve, sep } from "node:path";
 import { escapePath, glob, isDynamicPattern } from "tinyglobby";
 import { AUTO, findFormats } from "../../../formats/all.ts";
 import type { DecodeOptions, LogFormat } from "../../../formats/format.ts";
@@ -33,12 +34,19 @@ export function readTarget(
   return { pattern: resolve(path), sensor, format: name, formats, decode: { ...decode, sensorId: sensor } };
 }
 
-/** The paths that a pattern matches now, symbolic links followed. A path that is there is taken as it is written. */
+/**
+ * The paths that a pattern matches now, symbolic links followed. A path that is there is taken as it is written.
+ * @throws the system's error when the folder that the search starts from is not there or may not be read.
+ */
 export async function expand({ pattern }: FollowTarget): Promise<readonly string[]> {
   const there = statSync(pattern, { throwIfNoEntry: false });
   if (there !== undefined && !there.isDirectory()) return [pattern];
   if (there === undefined && !isDynamicPattern(pattern)) return [];
   const patterns = there === undefined ? pattern : `${escapePath(pattern)}/**`;
+  let start = pattern;
+  while (there === undefined && isDynamicPattern(start)) start = dirname(start);
+  // The search itself finds nothing in a folder that it may not read, and says nothing.
+  await access(start, constants.R_OK | constants.X_OK);
   return glob(patterns, { absolute: true, dot: true, expandDirectories: false });
 }
 
