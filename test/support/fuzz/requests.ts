@@ -102,7 +102,7 @@ export function hasOwnFormat(
 
 /** Whether its answer does not count the records that were rejected. */
 export const isUntold = ({ path }: Pick<DescribedOperation, "path">): boolean =>
-  path.startsWith("/services/") || /\/_(?:bulk|doc)$/.test(path);
+  path.startsWith("/services/") || /\/(?:_bulk|_doc|v1\/logs|push)$/.test(path);
 
 function bodiesOf(operation: DescribedOperation, described: Described) {
   if (operation.body === undefined) {
@@ -112,6 +112,8 @@ function bodiesOf(operation: DescribedOperation, described: Described) {
   if (operation.id === "postObservationLines") return sensorBodies("lines");
   if (operation.path.endsWith("/_doc")) return sensorBodies("document");
   if (operation.path.endsWith("/_bulk")) return sensorBodies("pairs");
+  if (operation.path === "/v1/logs") return sensorBodies("logRecords");
+  if (operation.path.endsWith("/push")) return sensorBodies("streams");
   if (hasOwnFormat(operation)) return sensorBodies(operation.path === "/" ? "array" : "events");
   if (operation.bodyType === "multipart/form-data") return formBodies;
   const { anyOf } = described.resolve(operation.body);

@@ -20,11 +20,17 @@ const RECORDS = [
 
 const ACTIONS = ["create", "index", "create", "update"];
 
-/** As T-Pot's Logstash, a client of Splunk or of Elasticsearch, or a file has the records. */
+/** As T-Pot's Logstash, a client of Splunk, Elasticsearch, OpenTelemetry or Loki, or a file has the records. */
 const WRITE = {
   array: (records: readonly string[]) => `[${records.join(",")}]`,
   events: (records: readonly string[]) => records.map((record) => `{"event":${record}}`).join(""),
   lines: (records: readonly string[]) => records.join("\n"),
+  logRecords: (records: readonly string[]) =>
+    JSON.stringify({
+      resourceLogs: [{ scopeLogs: [{ logRecords: records.map((stringValue) => ({ body: { stringValue } })) }] }],
+    }),
+  streams: (records: readonly string[]) =>
+    JSON.stringify({ streams: [{ stream: { host: "pot" }, values: records.map((record) => ["1", record]) }] }),
   document: ([record = ""]: readonly string[]) => record,
   pairs: (records: readonly string[]) =>
     records.map((record, index) => `{"${ACTIONS[index % ACTIONS.length]}":{}}\n${record}\n`).join(""),
