@@ -32,7 +32,7 @@ export function requestsFor(
   described: Described,
   { known, keys, callers }: Surroundings,
 ): fc.Arbitrary<FuzzRequest> {
-  const isIntake = operation.path === "/" || /^\/(?:v1|services)\/|\/_(?:bulk|doc)$/.test(operation.path);
+  const isIntake = operation.path === "/" || /^\/(?:v1|services|loki)\/|\/_(?:bulk|doc)$/.test(operation.path);
   const { plain, odd } = bodiesOf(operation, described);
   const values = (place: "path" | "query") =>
     Object.fromEntries(
