@@ -67,7 +67,8 @@ export const follow: Scenario = {
       }
       await untilStored(ingest);
       say("all is stored");
-      await stage.verify();
+      // Of millions every row is compared; answers are those of the other scenarios.
+      await stage.verify(extent === "soak" ? 0 : 3);
       await ingest.terminate();
       return `${rotations} rotations, ${kills} SIGKILL of the intake, ClickHouse killed and full`;
     } finally {
