@@ -95,8 +95,8 @@ const PROTOCOLS = [registerObservations, registerSplunk, registerElasticsearch, 
 
 /**
  * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would
- * deliver the same messages again, and so do files, hpfeeds and syslog, which nobody sends again. Their rows may also wait
- * longer for a larger insert, as no client waits for an answer.
+ * deliver the same messages again. Followed files, hpfeeds and syslog wait without end too: hpfeeds and syslog send nothing
+ * twice. Their rows may also wait longer for a larger insert, as no client waits for an answer.
  */
 const TIMES = {
   http: { retryForMs: 10_000, intervalMs: 50 },

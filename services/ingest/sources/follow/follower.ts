@@ -230,7 +230,7 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
       throw error;
     }
   };
-  /** The table forgets what nobody has seen for a hundred days. */
+  /** The table forgets positions that were not written for a hundred days. */
   const keep = async () => {
     for (const one of tracked.values()) change(one, {});
   };

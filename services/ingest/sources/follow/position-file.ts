@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createMutex } from "../../mutex.ts";
 import type { PositionStore } from "./follower.ts";
 
-/** A file that nobody has seen for so long will not come back. */
+/** The position of a file that is gone for longer is forgotten. */
 const KEPT_MS = 100 * DAY_MS;
 
 /**

@@ -24,11 +24,11 @@ export type CutOptions = {
   readonly bytes: number;
   /** No more bytes follow: what is left is a record, too. */
   readonly isEnd?: boolean;
-  /** A record ends after just so many bytes. */
+  /** Whether a record ends with the last of these bytes. */
   readonly isExact?: boolean;
 };
 
-/** Fewer than a request may have. */
+/** Max records of a piece: fewer than the intake takes in one request. */
 const MAX_RECORDS = 20_000;
 /** More bytes than the largest record has. */
 const MAX_PIECE_BYTES = 6 * 1024 * 1024;

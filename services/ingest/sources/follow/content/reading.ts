@@ -43,7 +43,7 @@ export type Reading = {
 
 /** An insert of a few thousand rows; two of them are decoded in the memory of a small machine. */
 const PIECE_BYTES = 1024 * 1024;
-/** More than any header. */
+/** No header is longer. */
 const HEADER_BYTES = 64 * 1024;
 
 export type OpenReadingOptions = {

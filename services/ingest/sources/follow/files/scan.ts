@@ -42,7 +42,7 @@ type Found = { readonly path: string; readonly target: FollowTarget; readonly st
 export function openScanner(options: ScannerOptions): Scanner {
   const { targets, tracked, known, now, log } = options;
   let problems = new Map<string, Problem>();
-  /** Packed files that were not there, or smaller, a scan ago: somebody may be packing them. */
+  /** Packed files that were not there, or smaller, a scan ago: a packer may be writing them. */
   let fresh = new Map<string, bigint>();
 
   const report = (problem: Problem, found: Map<string, Problem>) => {

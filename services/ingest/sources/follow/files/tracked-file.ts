@@ -87,7 +87,7 @@ export function track(file: FollowedFile, target: FollowTarget): TrackedFile {
 const DETACHED_MS = 10_000;
 /** A line may be written in two parts, the second when a buffer is full. */
 const QUIET_MS = 2_000;
-/** Nobody goes on with a line a day later. */
+/** After a day, no program is expected to finish a line. */
 const FINISHED_MS = DAY_MS;
 /** A file that was written lately is kept open, so that its end can be read also once it is renamed or removed. */
 const OPEN_MS = DAY_MS;
@@ -100,7 +100,7 @@ export const isHot = (tracked: TrackedFile) => unchangedMs(tracked) < HOT_MS || 
 
 export const isKeptOpen = ({ file }: TrackedFile, now: number) => !file.isPacked && file.modifiedAt > now - OPEN_MS;
 
-/** Whether nobody will write to it any more. */
+/** Whether no program is expected to write to it any more. */
 export const isFinished = (tracked: TrackedFile, now: number): boolean =>
   tracked.file.isPacked ||
   (!tracked.isPresent && unchangedMs(tracked) > DETACHED_MS) ||
