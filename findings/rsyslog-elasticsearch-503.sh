@@ -9,7 +9,7 @@ set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/packages" "$folder/root"
-(cd "$folder/packages" && apt-get -qq download rsyslog rsyslog-elasticsearch libestr0 libfastjson4 2> "$folder/warnings")
+(cd "$folder/packages" && apt-get -qq download rsyslog=8.2302.0-1+deb12u2 rsyslog-elasticsearch=8.2302.0-1+deb12u2 libestr0 libfastjson4 2> "$folder/warnings")
 for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
 libraries=$(dirname "$(find "$folder/root" -name 'libestr.so.0')")
 export LD_LIBRARY_PATH="$libraries"

@@ -220,7 +220,7 @@ export function checkFollowed(facts: Facts): Finding[] {
     const paths = lags
       .filter(({ labels, value }) => labels.state === state && value > 0)
       .map(({ labels }) => labels.path);
-    if (paths.length === 0 || (state === "waiting" && paths.length < 3)) return [];
+    if (paths.length === 0) return [];
     return [warning(check, `${state}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", ..." : ""}`, remedy)];
   });
   const late = lags.filter(({ labels, value }) => labels.state === "following" && value > MAX_LAG_BYTES);

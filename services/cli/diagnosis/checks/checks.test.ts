@@ -92,6 +92,20 @@ const withKafka = (kafka: Facts["kafka"]) =>
   facts({ settings: readSettings({ KAFKA_BROKERS: "127.0.0.1:9092" }), kafka });
 const withGroups = (...groups: GroupState[]) => withKafka({ value: { groups, skewMs: undefined } });
 
+const withFollowed = (state: string, lag: number) =>
+  facts({
+    services: [
+      {
+        ...SERVICE,
+        metrics: {
+          value: [
+            { name: "noisefloor_followed_files", labels: { state }, value: 1 },
+            { name: "noisefloor_followed_lag_bytes", labels: { path: "/var/log/a", state }, value: lag },
+          ],
+        },
+      },
+    ],
+  });
 const withFeed = (name: string, value: number) =>
   facts({
     services: [{ ...SERVICE, metrics: { value: [{ name, labels: { workspace: "acme", feed: "edge" }, value }] } }],
@@ -194,6 +208,16 @@ test.each<[string, Facts, RegExp]>([
       ],
     }),
     /^warning guard: a feed's guard holds back 1 address that attacked/,
+  ],
+  [
+    "a followed file may not be read",
+    withFollowed("unreadable", 100),
+    /^warning followed files: unreadable: \/var\/log\/a/,
+  ],
+  [
+    "a followed file has hundreds of megabytes that are not stored",
+    withFollowed("following", 3e8),
+    /^warning followed files: 1 have more than 64 MiB that are not stored yet/,
   ],
   [
     "a feed is old",

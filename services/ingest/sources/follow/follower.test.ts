@@ -30,7 +30,7 @@ async function followFolder(pattern: (folder: string) => string = (folder) => jo
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-test-"));
   const kept = new Map<string, FollowedFile>();
   const stored = new Map<string, string>();
-  let [pieces, times] = [0, 0];
+  let times = 0;
   let isKilled = { value: false };
   let failures = 0;
   let follower: Follower | undefined;
@@ -52,7 +52,6 @@ async function followFolder(pattern: (folder: string) => string = (folder) => jo
       store({ records }) {
         const work = async () => {
           if (killed.value) throw new Error("this process is no more");
-          pieces++;
           if (failures > 0) {
             failures--;
             throw new Error("the store is away");
@@ -78,7 +77,7 @@ async function followFolder(pattern: (folder: string) => string = (folder) => jo
     path: (name: string) => join(folder, name),
     lines: () => [...stored.values()].sort(),
     times: () => times,
-    pieces: () => pieces,
+    failures: () => failures,
     files: () => follower?.files() ?? [],
     fail(times: number) {
       failures = times;
@@ -201,6 +200,18 @@ test("a removed file is read to its end, a link and what it leads to are one fil
   await world.start();
   await settled(world, [first, second, third]);
   expect(world.times()).toBe(3);
+});
+
+test("a file that is removed while its lines cannot be stored is read once they can", async () => {
+  const world = await followFolder();
+  const [first, second] = [line(), line()];
+  writeFileSync(world.path("log.json"), `${first}\n`);
+  await settled(world, [first]);
+  world.fail(5);
+  appendFileSync(world.path("log.json"), `${second}\n`);
+  await expect.poll(world.failures).toBeLessThan(5);
+  rmSync(world.path("log.json"));
+  await settled(world, [first, second]);
 });
 
 test("a random life of files: each line counts once, whatever is renamed, truncated, packed, killed or away", async () => {

@@ -72,7 +72,7 @@ const UNKNOWN_PAUSE_MS = 60_000;
 const IDLE_MS = 100;
 
 /**
- * Follows files, by polling: no notification tells of changes on network file systems. A piece of a file is stored
+ * Follows files by polling, as network file systems send no notifications. A piece of a file is stored
  * before the position after it, so that a process that is killed reads some records again, which have the same ids.
  */
 export async function startFollower(options: FollowerOptions): Promise<Follower> {
@@ -117,7 +117,9 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
     [one.pausedUntil, one.storing, one.failure] = [performance.now() + pace.pauseMs, Promise.resolve(), undefined];
     one.nothingAt = undefined;
     change(one, { state: "waiting", detail });
-    await close(one).catch(() => {});
+    // What is open stays readable when the file is removed. Only a packed one cannot be read from an earlier position.
+    if (one.file.isPacked) await close(one).catch(() => {});
+    else one.reading = undefined;
   };
 
   const save = async (one: TrackedFile, piece: FollowedPiece): Promise<Rest> => {
@@ -154,7 +156,10 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
     const isEnd = isFinished(one, now());
     const isSame = isUnchanged(one);
     const isWhole = !isEnd && isSame && isQuiet(one) && (await endsWithObject(one.content, one.reading.position()));
-    const result = await one.reading.next(isEnd || isWhole);
+    const result = await one.reading.next(isEnd || isWhole).catch(async (error: unknown) => {
+      await close(one).catch(() => {});
+      throw error;
+    });
     if ("piece" in result) {
       one.nothingAt = undefined;
       return save(one, result.piece);
@@ -215,8 +220,9 @@ export async function startFollower(options: FollowerOptions): Promise<Follower>
   /** Files to which no path leads any more, once they are read to their end. */
   const forgetGone = async () => {
     for (const one of tracked.values()) {
-      if (!one.isPresent && !one.isBusy && isFinished(one, now()) && (one.content === undefined || !isDue(one, now())))
-        await forget(one, { state: "gone" });
+      const isResting = one.isBusy || performance.now() < one.pausedUntil;
+      if (one.isPresent || isResting || !isFinished(one, now())) continue;
+      if (one.content === undefined || !isDue(one, now())) await forget(one, { state: "gone" });
     }
   };
   const flush = async () => {

@@ -11,7 +11,7 @@ const KEPT_MS = 100 * DAY_MS;
 
 /**
  * Keeps positions in a file, for a follower without a store of its own. It is replaced as a whole: a process that is
- * killed leaves the one before. @throws from `read` for a file that is none.
+ * killed leaves the one before. @throws from `read` when the file holds something else.
  */
 export function positionFile(path: string, now: () => number): PositionStore {
   const byId = new Map<string, FollowedFile>();

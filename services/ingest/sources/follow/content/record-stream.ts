@@ -14,7 +14,7 @@ export type DecodedRecords = {
   readonly lacksIds: boolean;
   /** No format knows any of them. */
   readonly isUnknown: boolean;
-  /** The index of the last header's first line, and its lines; undefined when there is none. */
+  /** The last header: the index of its first line, and its lines. Undefined without a header. */
   readonly header: { readonly index: number; readonly lines: readonly Buffer[] } | undefined;
 };
 
