@@ -25,7 +25,8 @@ import { writePrivately } from "./private-file.ts";
 import { acquireStartLock } from "./start-lock.ts";
 
 export const DATABASE = "noisefloor";
-const START_TIMEOUT_MS = 20_000;
+/** One that fails ends at once; on a busy or slow machine a start takes long. */
+const START_TIMEOUT_MS = 60_000;
 
 export type EmbeddedClickHouse = {
   readonly connection: ClickHouseConnection;

@@ -90,12 +90,14 @@ test("what routers, relays and programs send by syslog is stored, over TCP and U
       { source: "syslog", reason: "oversize", bytes: 256 * 1024 + 1, begins: long.slice(0, 20) },
     ]),
   );
-  const text = await metrics.text();
-  const outcome = (name: string) =>
-    Number(new RegExp(`noisefloor_ingest_records_total{source="syslog",outcome="${name}"} (\\d+)`).exec(text)?.[1]);
-  expect([outcome("accepted"), outcome("ignored"), outcome("oversize"), outcome("source-not-routable")]).toEqual([
-    5, 2, 1, 1,
-  ]);
+  // Counted once it is stored: a moment after it can be read.
+  await eventually(async () => {
+    const text = await metrics.text();
+    const outcomes = ["accepted", "ignored", "oversize", "source-not-routable"].map((name) =>
+      Number(new RegExp(`noisefloor_ingest_records_total{source="syslog",outcome="${name}"} (\\d+)`).exec(text)?.[1]),
+    );
+    expect(outcomes).toEqual([5, 2, 1, 1]);
+  });
 
   // Sent again, as relays do after a broken connection, nothing counts twice.
   connect(port, "127.0.0.1").end(whole);

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findRunning } from "@noisefloor/clickhouse/embedded/embedded-files.ts";
-import getPort from "get-port";
 import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
 import { ensureBuilt } from "../servers/on-demand.ts";
@@ -61,10 +60,19 @@ export async function openCommandLine(): Promise<CommandLine> {
     dataDir,
     run,
     async startService(args = [], env = {}) {
-      const port = env.HTTP_PORT ?? String(await getPort());
-      const started = run(["start", ...args], { HTTP_PORT: port, ...env });
-      await eventually(async () => expect(started.output()).toContain("Ctrl-C stops it."), 60_000);
-      return { ...started, url: `http://localhost:${port}` };
+      // Whichever port is free: one that is chosen here may be another process's by then.
+      const started = run(["start", ...args], { HTTP_PORT: "0", ...env });
+      const deadline = performance.now() + 90_000;
+      let ended: Finished | undefined;
+      void started.finished.then((finished) => {
+        ended = finished;
+      });
+      await eventually(
+        async () => expect(started.output(), started.errors()).toContain("Ctrl-C stops it."),
+        () => ended !== undefined || performance.now() > deadline,
+      );
+      const [, url = ""] = /Explorer +(http:\/\/localhost:\d+)\//.exec(started.output()) ?? [];
+      return { ...started, url };
     },
     async close() {
       process.removeListener("exit", killAll);
