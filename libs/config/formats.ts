@@ -18,6 +18,16 @@ export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
+/** Of a server that takes mail, by STARTTLS or TLS; the user and the password may stand in it. */
+export function isSmtpUrl(text: string): boolean {
+  return /^smtps?:\/\/./.test(text) && URL.canParse(text) && new URL(text).hostname !== "";
+}
+
+/** An address, or a name and an address in angle brackets. */
+export function isMailAddress(text: string): boolean {
+  return /^(?:[^<>"\r\n]* <[^\s<>@,;"]+@[^\s<>@,;"]+>|[^\s<>@,;"]+@[^\s<>@,;"]+)$/.test(text);
+}
+
 export function isHostName(text: string): boolean {
   return text === "*" || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase());
 }

@@ -12,6 +12,7 @@ const SECRETS = [
   "REDIS_URL",
   "HPFEEDS_URL",
   "ELASTICSEARCH_API_KEY",
+  "SMTP_URL",
 ] as const;
 
 type Secrets = { readonly [Name in (typeof SECRETS)[number]]?: string | readonly string[] | undefined };

@@ -15,12 +15,14 @@ import {
   isBroker,
   isHostName,
   isHttpUrl,
+  isMailAddress,
   isNameServer,
   isNetwork,
   isOrigin,
   isPortRewrite,
   isRawTopic,
   isSensorTimeZone,
+  isSmtpUrl,
   splitSensorTimeZone,
 } from "./formats.ts";
 import { MEMORY_LIMITS } from "./memory.ts";
@@ -130,6 +132,16 @@ export const settingsSchema = z.object({
 
   ELASTICSEARCH_API_KEY: z.string().optional(),
 
+  SMTP_URL: z
+    .string()
+    .refine(isSmtpUrl, "takes a URL like smtps://user:password@mail.example.org or smtp://mail.example.org:587")
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .refine(isMailAddress, "takes an address like noisefloor@example.org or Noisefloor <noisefloor@example.org>")
+    .optional(),
+  WATCH_DESTINATIONS: list("takes addresses and networks like 127.0.0.1, separated by commas", isNetwork),
+
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
   BACKUP_S3_SECRET_KEY: z.string().optional(),
 
@@ -219,6 +231,7 @@ const CHECKS: readonly Check<Variables>[] = [
     message: "are set both or neither: a broker sends nothing but the channels that it is asked for",
     isMet: ({ HPFEEDS_URL, HPFEEDS_CHANNELS }) => (HPFEEDS_URL !== undefined) === HPFEEDS_CHANNELS.length > 0,
   },
+  ...pair("SMTP_URL", "MAIL_FROM"),
   ...pair("BACKUP_S3_ACCESS_KEY", "BACKUP_S3_SECRET_KEY"),
   // Without a mechanism, the client would ignore user name and password and connect unauthenticated.
   ...pair("KAFKA_SASL_MECHANISM", "KAFKA_SASL_USERNAME", hasBrokers),
@@ -286,6 +299,8 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     kafka: kafkaSettings(variables),
     hpfeeds: hpfeedsSettings(variables),
     syslog: syslogSettings(variables),
+    mail: mailSettings(variables),
+    watchDestinations: variables.WATCH_DESTINATIONS,
   };
 }
 
@@ -338,6 +353,11 @@ const LOCAL_NETWORKS =
 /** Undefined without a port: nothing listens to syslog then. */
 function syslogSettings({ SYSLOG_PORT: port, SYSLOG_SENDERS: senders }: Variables) {
   return port === undefined ? undefined : { port, senders: senders.length > 0 ? senders : LOCAL_NETWORKS };
+}
+
+/** Undefined without a server: no mail is sent. */
+function mailSettings({ SMTP_URL: url, MAIL_FROM: from }: Variables) {
+  return url === undefined || from === undefined ? undefined : { url, from };
 }
 
 /** Undefined without brokers: HTTP and files are then the only sources. */
