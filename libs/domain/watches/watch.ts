@@ -18,24 +18,27 @@ export type WatchCondition = z.infer<typeof conditionSchema>;
 export type WatchType = WatchCondition["type"];
 export type ConditionOf<Type extends WatchType> = Extract<WatchCondition, { type: Type }>;
 
+/** What all destinations have. `isOff`: it answered that it is gone for good (410), and gets nothing more. */
+const destination = { id: z.string(), isOff: z.boolean() };
+
 /** Where events of a watch are delivered, with its secrets, as the store keeps it. `id` tells those of a watch apart. */
 export const destinationSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("webhook"),
-    id: z.string(),
+    ...destination,
     url: z.string(),
     /** `standard` as of Standard Webhooks; `greynoise` as the hosted service's alerts. */
     format: z.enum(["standard", "greynoise"]),
     /** `whsec_` and base64. */
     secret: z.string(),
   }),
-  z.object({ type: z.literal("email"), id: z.string(), to: z.array(z.string()) }),
-  z.object({ type: z.enum(["slack", "mattermost"]), id: z.string(), url: z.string() }),
+  z.object({ type: z.literal("email"), ...destination, to: z.array(z.string()) }),
+  z.object({ type: z.enum(["slack", "mattermost"]), ...destination, url: z.string() }),
   /** `url` is that of a topic. The token is empty for a topic that takes messages of all. */
-  z.object({ type: z.literal("ntfy"), id: z.string(), url: z.string(), token: z.string() }),
+  z.object({ type: z.literal("ntfy"), ...destination, url: z.string(), token: z.string() }),
   z.object({
     type: z.literal("syslog"),
-    id: z.string(),
+    ...destination,
     host: z.string(),
     port: z.int(),
     transport: z.enum(["tcp", "tls"]),
