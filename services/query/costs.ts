@@ -40,6 +40,9 @@ export const STATS_COST = 2;
 /** Reads two columns of all observations of the addresses of some days. */
 export const FIRST_SEEN_COST = 4;
 
+/** Several queries, of which the largest is that of {@link FIRST_SEEN_COST}. */
+export const TODAY_COST = 6;
+
 const DAYS_OF_OBSERVATIONS_PER_COST = 15;
 const CONDITIONS_PER_COST = 20;
 const MAX_TIMESERIES_COST = 9;

@@ -88,6 +88,24 @@ export const readRefreshHeads = (
   feedIds: readonly string[] = [],
 ): Promise<RefreshHead[]> => run(client, newestRefreshes, { since, feedIds: [...feedIds] });
 
+/** The refresh that counts, of all or of those until a time. */
+const NEWEST = "(basis, refreshed_at, revision)";
+
+const countsBefore = defineQuery({
+  name: "feed-counts-before",
+  sql: `SELECT toString(feed_id) AS feedId, argMax(refresh.count, ${NEWEST}) AS count, argMax(fell_from, ${NEWEST}) AS fellFrom,
+      argMaxIf(refresh.count, ${NEWEST}, refreshed_at <= fromUnixTimestamp64Milli({at:Int64}, 'UTC')) AS before
+    FROM ${FEED_REFRESHES} AS refresh WHERE feed_id IN {feedIds:Array(UUID)}
+      AND refreshed_at >= fromUnixTimestamp64Milli({at:Int64}, 'UTC') - toIntervalDay(9)
+    GROUP BY feed_id HAVING countIf(refreshed_at <= fromUnixTimestamp64Milli({at:Int64}, 'UTC')) > 0`,
+  params: z.object({ feedIds: z.array(z.string()), at: z.int() }),
+  row: headSchema.pick({ feedId: true, count: true, fellFrom: true }).extend({ before: z.int() }),
+});
+
+/** How many addresses feeds list, and how many they listed at a time (ms since 1970 UTC), without feeds that are newer. */
+export const readCountsBefore = (client: ClickHouseClient, feedIds: readonly string[], at: number) =>
+  run(client, countsBefore, { feedIds: [...feedIds], at });
+
 /** A revision, and which one it differs from. */
 export type StoredRevision = Revision & {
   readonly revision: string;

@@ -50,6 +50,8 @@ import { getTagRule, registerTagRule } from "../tags/rule.ts";
 import { getTimeline, registerTimeline } from "../timeline/route.ts";
 import { TIMESERIES_OPERATIONS } from "../timeseries/operations.ts";
 import { registerTimeseries } from "../timeseries/route.ts";
+import { getToday } from "../today/operation.ts";
+import { registerToday } from "../today/route.ts";
 import { lookForNewKeys } from "./new-keys.ts";
 
 export type QueryDeps = {
@@ -107,6 +109,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getCve,
   getCves,
   ...STATS_OPERATIONS,
+  getToday,
   ...FEED_OPERATIONS,
   listSensors,
   getPlans,
@@ -156,6 +159,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagSummary(app, routeDeps);
   registerCves(app, routeDeps);
   registerStats(app, { ...routeDeps, index });
+  registerToday(app, { ...routeDeps, ...deps.feeds, index, publicUrl });
   const limitToken = limitTokens(now);
   registerFeeds(app, {
     ...routeDeps,

@@ -1,7 +1,5 @@
-import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
 import { consumerLag, isRecentLag } from "@noisefloor/clickhouse/sensors/consumer-lag.ts";
-import { sensorCountsParams, sensorCountsQuery } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
-import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
+import { type Counts, nameOf, type SensorSummary } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
@@ -11,9 +9,7 @@ import { readScopes } from "../parameters.ts";
 import { createSharedAnswers } from "../shared-answers.ts";
 import { readStoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { KEY_NEEDED, listSensors } from "./operation.ts";
-
-/** The records that belong to no workspace. */
-const SHARED = "";
+import { readSensors, sensorWorkspaces } from "./read-sensors.ts";
 
 /** `GET /v3/sensors`: what each sensor sent, for those who may know that it exists. */
 export function registerSensors(app: FastifyInstance, { read, authenticate, retentionDays, now }: RouteDeps): void {
@@ -21,16 +17,9 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
   app.implement(listSensors, async (request, _reply, { signal }) => {
     const caller = authenticate(request);
     if (caller.workspaceId === undefined) throw new HttpError(403, KEY_NEEDED);
-    const workspaces = [caller.workspaceId, ...(caller.entitlements.has("sensors") ? [SHARED] : [])];
+    const workspaces = sensorWorkspaces(caller.workspaceId, caller);
     const question = { request, key: JSON.stringify({ what: "sensors", workspaces }), cost: SENSORS_COST };
-    const sensors = await readAll(question, signal, async (shared) => {
-      const at = now();
-      const [activity, keys] = await Promise.all([
-        read(sensorCountsQuery, sensorCountsParams(at, workspaces), shared),
-        read(credentials.all, {}, shared),
-      ]);
-      return summarize(activity, keys, at);
-    });
+    const sensors = await readAll(question, signal, (shared) => readSensors(workspaces, { read, now }, shared));
     const scopes = readScopes("tag-activity", {}, caller);
     const since = retentionStart(now(), retentionDays());
     const [stored, lag] = await Promise.all([

@@ -49,7 +49,7 @@ export const getFirstSeen = defineOperation({
  * The addresses of which the first observation since `since` is not before `from`, both in milliseconds since 1970 UTC.
  * Only addresses that were seen since then are looked for, as all others need no group.
  */
-const firstSeenSince = defineQuery({
+export const firstSeenSince = defineQuery({
   name: "stats-first-seen",
   sql: `SELECT count() AS total_ips, ${latestOf("(first, source_ip)")} AS newest FROM (
       SELECT source_ip, toUnixTimestamp64Milli(min(observed_at)) AS first FROM ${OBSERVATIONS}

@@ -1,6 +1,6 @@
 import type { GuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { ipv4ToNumber, isIpv4, numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
-import { findRange, flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
+import { findRange, flattenNetworks, type ListedNetwork, type OwnedRange } from "@noisefloor/domain/address/ranges.ts";
 import type { BenignNetworks } from "../../address/benign-networks.ts";
 
 /** Why an address is in no feed. */
@@ -27,8 +27,10 @@ export type GuardOptions = {
 };
 
 export function createGuard({ networks, ownAddresses, guardNetworks }: GuardOptions): FindGuard {
-  const isOwn = finder(ownAddresses.map((text, index) => ({ id: String(index), network: withoutHostBits(text) })));
-  const findNetwork = finder(guardNetworks);
+  const isOwn = findIn(
+    rangesOf(ownAddresses.map((text, index) => ({ id: String(index), network: withoutHostBits(text) }))),
+  );
+  const findNetwork = findIn(rangesOf(guardNetworks));
   const byId = new Map(guardNetworks.map((guard) => [guard.id, guard]));
   return (address, hasAttacked) => {
     const service = networks.service(address);
@@ -51,13 +53,17 @@ function withoutHostBits(text: string): string {
   return `${numberToIpv4(Math.floor(ipv4ToNumber(address) / size) * size)}/${bits}`;
 }
 
-/** Finds the id of the narrowest network that an address is in. */
-function finder(networks: readonly { readonly id: string; readonly network: string }[]) {
+/** The addresses of some networks as disjoint ranges in ascending order, each of which is of the narrowest network. */
+export function rangesOf(networks: readonly { readonly id: string; readonly network: string }[]): OwnedRange[] {
   const listed = networks.flatMap(({ id, network }): ListedNetwork[] => {
     const parsed = parseNetwork(network);
     return typeof parsed === "string" ? [] : [{ ...parsed, listId: id, priority: 0 }];
   });
-  const ranges = flattenNetworks(listed);
+  return flattenNetworks(listed);
+}
+
+/** Finds the id of the network that an address is in. */
+export function findIn(ranges: readonly OwnedRange[]) {
   const first = Uint32Array.from(ranges, (range) => range.first);
   const last = Uint32Array.from(ranges, (range) => range.last);
   return (address: number): string | undefined => {

@@ -1,0 +1,127 @@
+import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { writeValue } from "@noisefloor/domain/query-language/completion/complete.ts";
+import { activityWindow, formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
+import type { FastifyInstance } from "fastify";
+import { refreshOutdated } from "../address/lookup-caches.ts";
+import type { RouteDeps } from "../address/route-deps.ts";
+import { TODAY_COST } from "../costs.ts";
+import { readScopes } from "../parameters.ts";
+import { createSharedAnswers } from "../shared-answers.ts";
+import { firstSeenSince } from "../stats/first-seen.ts";
+import { countAllSeen, type SeenDeps } from "../stats/seen-addresses.ts";
+import { readStoredSpan, type StoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
+import { newPaths } from "./new-paths.ts";
+import { getToday, MAX_LISTED, MIN_ADDRESSES, type Today } from "./operation.ts";
+import { type Day, readTagNews, type TagNews } from "./tags.ts";
+import { readWorkspaceNews, type SearchOf, type WorkspaceDeps } from "./workspace.ts";
+
+export type TodayDeps = RouteDeps & SeenDeps & WorkspaceDeps & { readonly publicUrl: string };
+
+/** `GET /v3/today`: what is different since yesterday. */
+export function registerToday(app: FastifyInstance, deps: TodayDeps): void {
+  const answer = createSharedAnswers<Today>(app);
+  const searchOf = searchLinks(deps.publicUrl);
+  app.implement(getToday, async (request, _reply, { signal }) => {
+    const caller = deps.authenticate(request);
+    const scopes = readScopes("tag-activity", request.query, caller);
+    const { workspaceId, entitlements } = caller;
+    const { start, end } = activityWindow(deps.now(), 1);
+    const day = { scopes, start, since: retentionStart(deps.now(), deps.retentionDays()) };
+    const key = JSON.stringify({ scopes, start, workspaceId });
+    return answer({ request, key, cost: TODAY_COST }, signal, async (shared) => {
+      const stored = await readStoredSpan(day, deps.read, shared);
+      const [news, ofWorkspace] = await Promise.all([
+        readNews(day, stored, deps, shared),
+        workspaceId === undefined
+          ? undefined
+          : readWorkspaceNews(day, { workspaceId, entitlements }, deps, searchOf, shared),
+      ]);
+      return {
+        ...toWire(news, day, searchOf),
+        ...ofWorkspace,
+        metadata: {
+          start_date: formatTimestamp(start),
+          end_date: formatTimestamp(end),
+          has_yesterday: hasYesterday(stored, day),
+          compared_days: news.tags.comparedDays,
+          ...toStoredSpan(stored),
+        },
+      };
+    });
+  });
+}
+
+const hasYesterday = (stored: StoredSpan, { start }: Day) => stored !== undefined && stored.from < start;
+
+const NO_TAG_NEWS: TagNews = { newTags: [], risingTags: [], newCves: [], comparedDays: 0 };
+
+async function readNews(day: Day, stored: StoredSpan, deps: TodayDeps, signal: AbortSignal) {
+  const { scopes, start: from, since } = day;
+  if (!hasYesterday(stored, day)) {
+    const seen = await countAllSeen({ scopes, from }, deps, signal);
+    return { seen, fresh: 0, paths: { count: 0, paths: [] }, tags: NO_TAG_NEWS };
+  }
+  await refreshOutdated(deps);
+  const [seen, fresh, tags, paths] = await Promise.all([
+    countAllSeen({ scopes, from }, deps, signal),
+    deps.read(firstSeenSince, { scopes, from, since, limit: 1 }, signal),
+    readTagNews(day, deps, signal),
+    deps.read(newPaths, { scopes, from, since, minAddresses: MIN_ADDRESSES }, signal),
+  ]);
+  return { seen, fresh: onlyRow(firstSeenSince, fresh).total_ips, paths: onlyRow(newPaths, paths), tags };
+}
+
+function toWire(
+  { seen, fresh, paths, tags }: Awaited<ReturnType<typeof readNews>>,
+  { start }: Day,
+  searchOf: SearchOf,
+) {
+  const from = formatTimestamp(start);
+  const tagMembers = ({ tag: { slug, name, intention }, addresses }: TagNews["newTags"][number], days: number) => ({
+    ...{ slug, name, intention, active_ips: addresses },
+    search: searchOf(`tags:${slug}`, days),
+  });
+  const newTags = mostFirst(tags.newTags, ({ tag }) => tag.slug);
+  const risingTags = tags.risingTags.toSorted((one, other) => riseOf(other) - riseOf(one));
+  const newCves = mostFirst(tags.newCves, ({ cve }) => cve);
+  return {
+    addresses: {
+      seen: { count: seen, search: searchOf(`last_seen:>=${from}`) },
+      new: { count: fresh, search: searchOf(`first_seen:>=${from}`) },
+    },
+    new_tags: listed(newTags, (one) => tagMembers(one, 0)),
+    rising_tags: listed(risingTags, (one) => ({ ...tagMembers(one, 1), expected: one.expected })),
+    new_paths: {
+      count: paths.count,
+      entries: paths.paths.map(([path, active_ips]) => ({
+        ...{ path, active_ips },
+        search: searchOf(`path:${writeValue(path)}`),
+      })),
+    },
+    new_cves: listed(newCves, ({ cve, addresses }) => ({
+      ...{ cve, active_ips: addresses },
+      search: searchOf(`cve:${cve}`),
+    })),
+  };
+}
+
+const riseOf = ({ addresses, expected }: TagNews["risingTags"][number]) =>
+  (addresses - expected.median) / (expected.high - expected.median);
+
+/** By their addresses, ties by a text. */
+function mostFirst<T extends { readonly addresses: number }>(all: readonly T[], textOf: (one: T) => string): T[] {
+  return all.toSorted((one, other) => other.addresses - one.addresses || (textOf(one) < textOf(other) ? -1 : 1));
+}
+
+const listed = <T, Entry>(all: readonly T[], toEntry: (one: T) => Entry) => ({
+  count: all.length,
+  entries: all.slice(0, MAX_LISTED).map(toEntry),
+});
+
+/** Makes searches with their pages in the explorer. */
+function searchLinks(publicUrl: string): SearchOf {
+  return (query, days = 0, page = "/search") => {
+    const parameters = new URLSearchParams({ ...(query && { query }), ...(days > 0 && { days: String(days) }) });
+    return { query, days, link: `${publicUrl}${page}${parameters.size === 0 ? "" : `?${parameters}`}` };
+  };
+}
