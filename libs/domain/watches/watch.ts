@@ -18,8 +18,13 @@ export type WatchCondition = z.infer<typeof conditionSchema>;
 export type WatchType = WatchCondition["type"];
 export type ConditionOf<Type extends WatchType> = Extract<WatchCondition, { type: Type }>;
 
-/** What all destinations have. `isOff`: it answered that it is gone for good (410), and gets nothing more. */
-const destination = { id: z.string(), isOff: z.boolean() };
+const destination = {
+  id: z.string(),
+  /** It answered that it is gone for good (410), and gets nothing more. */
+  isOff: z.boolean(),
+  /** In milliseconds since 1970 UTC: it gets no events of before. */
+  addedAt: z.int(),
+};
 
 /** Where events of a watch are delivered, with its secrets, as the store keeps it. `id` tells those of a watch apart. */
 export const destinationSchema = z.discriminatedUnion("type", [
