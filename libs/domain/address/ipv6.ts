@@ -24,3 +24,25 @@ export function mappedIpv4(text: string): string | undefined {
 export function plainIpv4(text: string): string {
   return text.includes(":") ? (mappedIpv4(text) ?? text) : text;
 }
+
+/**
+ * The IPv4 addresses to which an IPv6 one leads: mapped, compatible, translated (NAT64, SIIT) or tunnelled (6to4, Teredo,
+ * ISATAP). None for a text that is no IPv6 address.
+ */
+export function embeddedIpv4(text: string): string[] {
+  if (!text.includes(":") || !ipaddr.IPv6.isValid(text)) return [];
+  const parts = ipaddr.IPv6.parse(text).parts;
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parts;
+  const ipv4 = (high: number, low: number) => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+  const endsWithIpv4 =
+    (parts.slice(0, 4).every((part) => part === 0) && [0, 0xffff].includes(e) && [0, 0xffff].includes(f)) ||
+    (a === 0x64 && b === 0xff9b) ||
+    ((e & 0xfcff) === 0 && f === 0x5efe);
+  return [
+    ...(endsWithIpv4 ? [ipv4(g, h)] : []),
+    // RFC 6052 with a prefix of 48 bits: eight bits in the middle are not the address's.
+    ...(a === 0x64 && b === 0xff9b && c === 1 ? [ipv4(d, ((e & 255) << 8) | (f >> 8))] : []),
+    ...(a === 0x2002 ? [ipv4(b, c)] : []),
+    ...(a === 0x2001 && b === 0 ? [ipv4(c, d), ipv4(g ^ 0xffff, h ^ 0xffff)] : []),
+  ];
+}
