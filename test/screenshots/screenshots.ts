@@ -34,7 +34,7 @@ try {
   const shown = { browser, url, key: await firstKey(commandLine.dataDir) };
   const address = await busyAddress(shown);
   await mkdir(IMAGES, { recursive: true });
-  await shoot(shown, "/?days=7", { viewport: WIDE, colorScheme: "light" }, join(IMAGES, "overview.png"));
+  await shoot(shown, "/overview?days=7", { viewport: WIDE, colorScheme: "light" }, join(IMAGES, "overview.png"));
   await shoot(shown, `/ip/${address}`, { viewport: WIDE, colorScheme: "dark" }, join(IMAGES, "address.png"));
   if (values.all !== undefined) await shootAll(shown, address, values.all);
 } finally {
@@ -93,7 +93,8 @@ async function shoot({ browser, url, key }: Shown, path: string, look: Look, fil
 async function shootAll(shown: Shown, address: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const pages = {
-    overview: "/",
+    today: "/today",
+    overview: "/overview",
     address: `/ip/${address}`,
     service: "/riot/8.8.8.8",
     unknown: "/ip/45.77.99.1",

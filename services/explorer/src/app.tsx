@@ -14,6 +14,8 @@ import { SearchPage } from "./pages/search/search-page.tsx";
 import { SensorsPage } from "./pages/sensors/sensors-page.tsx";
 import { TagPage } from "./pages/tag/tag-page.tsx";
 import { TagsPage } from "./pages/tags/tags-page.tsx";
+import { HomePage } from "./pages/today/home-page.tsx";
+import { TodayPage } from "./pages/today/today-page.tsx";
 import { BASE, PAGES } from "./routing/paths.ts";
 
 export function App() {
@@ -21,7 +23,9 @@ export function App() {
     <LocationProvider scope={PAGES}>
       <Layout>
         <Router>
-          <Route path={`${BASE}/`} component={OverviewPage} />
+          <Route path={`${BASE}/`} component={HomePage} />
+          <Route path={`${BASE}/today`} component={TodayPage} />
+          <Route path={`${BASE}/overview`} component={OverviewPage} />
           <Route path={`${BASE}/ip/:ip`} component={AddressPage} />
           <Route path={`${BASE}/riot/:ip`} component={AddressPage} />
           <Route path={`${BASE}/addresses`} component={AddressesPage} />

@@ -14,6 +14,8 @@ const NO_ROBOTS = "User-agent: *\nDisallow: /\n";
 /** The pages by URL, with their names in logs and metrics. */
 const PAGES = {
   "/": "homePage",
+  "/today": "todayPage",
+  "/overview": "overviewPage",
   "/plans": "plansPage",
   "/ip/:ip": "addressPage",
   "/riot/:ip": "servicePage",

@@ -159,7 +159,7 @@ test("a timeline begins where its address was last seen, as far as the plan reac
 });
 
 test("the overview begins with what is new: the tags that changed and the addresses never seen before", async () => {
-  const { page, faults } = await open("/");
+  const { page, faults } = await open("/overview");
   const changes = page.locator('section[aria-labelledby="changed"] tbody tr');
   const rows = await changes.evaluateAll((all) =>
     all.map((row) => [...row.querySelectorAll("th, td")].map((cell) => cell.textContent)),
@@ -180,7 +180,7 @@ test("the overview begins with what is new: the tags that changed and the addres
 });
 
 test("every country and network is a link to its addresses, which are as many as it says", async () => {
-  const { page, settled, faults } = await open("/");
+  const { page, settled, faults } = await open("/overview");
   const countOf = async (section: string, name: string) =>
     page.locator(`section[aria-labelledby="${section}"] tr`, { hasText: name }).locator("td").first().textContent();
   for (const [section, link, heading] of [

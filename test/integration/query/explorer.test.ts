@@ -57,6 +57,7 @@ async function api<Body>(path: string, schema: z.ZodType<Body>): Promise<Body> {
 
 const PAGES = [
   "/",
+  "/today",
   `/ip/${NOISE}`,
   `/riot/${RIOT}`,
   `/ip/${UNKNOWN}`,

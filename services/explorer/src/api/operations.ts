@@ -38,6 +38,7 @@ import type { listTags } from "@noisefloor/query/tags/route.ts";
 import type { getTagRule } from "@noisefloor/query/tags/rule.ts";
 import type { getTimeline } from "@noisefloor/query/timeline/route.ts";
 import type { timeseriesStats } from "@noisefloor/query/timeseries/operations.ts";
+import type { getToday } from "@noisefloor/query/today/operation.ts";
 
 type Schema = { readonly _zod: { readonly output: unknown } };
 type AnswerOf<Operation extends { readonly success: { readonly schema: Schema } }> =
@@ -85,6 +86,7 @@ export type StatsByClassification = AnswerOf<typeof getStatsByClassification>;
 export type FirstSeen = AnswerOf<typeof getFirstSeen>;
 export type AddressesOfNetwork = AnswerOf<typeof getAddressesOfNetwork>;
 export type AddressesOfCountry = AnswerOf<typeof getAddressesOfCountry>;
+export type Today = AnswerOf<typeof getToday>;
 export type SensorList = AnswerOf<typeof listSensors>;
 export type Sensor = SensorList["sensors"][number];
 export type Plans = AnswerOf<typeof getPlans>;

@@ -27,6 +27,7 @@ import type {
   Timeline,
   TimelineField,
   TimeseriesStats,
+  Today,
 } from "./operations.ts";
 
 /** A call of the API, with the type of its answer. */
@@ -124,5 +125,6 @@ export const addressesOfNetwork = (asn: string, days: number, limit: number) =>
   question<AddressesOfNetwork>(`/v3/stats/networks/${encodeURIComponent(asn)}`, { days, limit });
 export const addressesOfCountry = (country: string, days: number, limit: number) =>
   question<AddressesOfCountry>(`/v3/stats/countries/${encodeURIComponent(country)}`, { days, limit });
+export const today = () => question<Today>("/v3/today");
 export const allSensors = () => question<SensorList>("/v3/sensors");
 export const plansOfService = () => question<Plans>("/v3/plans");

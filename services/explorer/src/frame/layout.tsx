@@ -10,13 +10,17 @@ import { SearchBox } from "./search-box.tsx";
 import { useSearchShortcut } from "./search-shortcut.ts";
 
 const LINKS = [
-  ["/", "Overview"],
+  ["/today", "Today"],
+  ["/overview", "Overview"],
   ["/search", "Search"],
   ["/tags", "Tags"],
   ["/feeds", "Feeds"],
   ["/sensors", "Sensors"],
   ["/plans", "Plans"],
 ] as const;
+
+/** The pages with a large search box of their own. */
+const WITH_LARGE_SEARCH = ["/", "/today", "/overview"];
 
 /** What all pages have around them. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
@@ -42,7 +46,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
           ))}
           <a href={`${BASE}/docs`}>API</a>
         </nav>
-        {here === "/" ? null : <SearchBox />}
+        {WITH_LARGE_SEARCH.includes(here) ? null : <SearchBox />}
         <KeyButton />
       </header>
       <main id="content" tabIndex={-1} ref={main}>

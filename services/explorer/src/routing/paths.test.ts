@@ -10,6 +10,8 @@ test("a page's URL has the values that differ from its defaults, encoded", () =>
 test("links to pages stay in the explorer, links to files and the API's description do not", () => {
   for (const page of [
     "/",
+    "/today",
+    "/overview?days=7",
     "/tags",
     "/tags?name=x",
     "/tags/ssh-scanner?days=30",

@@ -36,5 +36,5 @@ export const feedPath = (name: string) => pagePath(`/feeds/${encodeURIComponent(
 
 /** The links that the pages open themselves; the browser loads all others. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|today|overview|addresses|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
 );

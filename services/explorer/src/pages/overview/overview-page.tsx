@@ -16,7 +16,7 @@ const DAYS = ["1", "7"] as const;
 const CHANGED_TAGS = 10;
 const NEW_ADDRESSES = 50;
 
-/** `/`: what is new, and what came in lately. */
+/** `/overview`: what is new, and what came in lately. */
 export function OverviewPage() {
   usePageTitle("Overview");
   const { values, set } = useParameters({ days: "1" });
