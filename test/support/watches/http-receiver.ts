@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "../servers/certificates.ts";
@@ -41,13 +41,19 @@ export async function startHttpReceiver(
   return { url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}/hook`, port, received };
 }
 
-/** Listens on a free port until the test ends. @returns the port. */
-export async function listen(server: Server | import("node:net").Server): Promise<number> {
+/** Listens on a free port until the test ends, which breaks all connections. @returns the port. */
+export async function listen(server: NetServer): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {
-    if ("closeAllConnections" in server) server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
-  const address: AddressInfo | string | null = server.address();
+  const address = server.address();
   return typeof address === "object" && address !== null ? address.port : 0;
 }
