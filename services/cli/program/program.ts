@@ -74,6 +74,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("../commands/search/command.ts"),
   },
   {
+    name: "today",
+    description: "what is new since yesterday, as text or as a mail",
+    load: () => import("../commands/today/command.ts"),
+  },
+  {
     name: "feeds",
     description:
       "lists of addresses for firewalls and other consumers: searches with a name, their tokens, their guard",

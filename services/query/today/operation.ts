@@ -27,7 +27,7 @@ const listOf = <Entry extends z.ZodType>(entry: Entry) =>
     entries: z.array(entry).describe(`The first ${MAX_LISTED} of them.`),
   });
 
-const todaySchema = z
+export const todaySchema = z
   .strictObject({
     addresses: z.strictObject({
       seen: z.strictObject({ count, search }).meta({ id: "TodaySeen" }),
