@@ -208,3 +208,19 @@ test("a stop ends attempts under way, which count as none", async () => {
   expect(await readDeliveriesOf(world.client, watch.id, 10)).toMatchObject([{ state: "pending", attempts: 0 }]);
   await throughout(100, () => expect(receiver.received).toHaveLength(1));
 });
+
+test("while the store takes no states, events are delivered once all the same, and it is stored as soon as it can be", async () => {
+  const receiver = await startHttpReceiver();
+  const watch = watchWith([webhook(receiver.url)]);
+  const heard: string[] = [];
+  const deliveries = open([watch], { onError: () => heard.push("error"), onRecovery: () => heard.push("recovery") });
+  const events = eventsOf(watch, 5);
+  await world.client.command({ query: "RENAME TABLE watch_deliveries TO watch_deliveries_away" });
+  deliveries.add(events);
+  await eventually(async () => expect(receiver.received).toHaveLength(5));
+  await eventually(async () => expect(heard).toEqual(["error"]));
+  await world.client.command({ query: "RENAME TABLE watch_deliveries_away TO watch_deliveries" });
+  await eventually(async () => expect(await statesOf(watch)).toEqual(allIn(events, "delivered")));
+  await eventually(async () => expect(heard).toEqual(["error", "recovery"]));
+  expect(receiver.received).toHaveLength(5);
+});

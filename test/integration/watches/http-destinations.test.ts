@@ -2,10 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { EventAddress, EventData, EventType, WatchEvent } from "@noisefloor/domain/watches/event.ts";
 import type { Destination } from "@noisefloor/domain/watches/watch.ts";
 import { destinationPolicy } from "@noisefloor/query/watches/deliver/policy.ts";
+import { nameResolver } from "@noisefloor/query/watches/deliver/resolve-name.ts";
 import { newSecret } from "@noisefloor/query/watches/deliver/secrets.ts";
 import { Webhook } from "standardwebhooks";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { startNameServer } from "../../support/ingest/name-server.ts";
 import { makeCertificate } from "../../support/servers/certificates.ts";
 import { destinationHead, networkEvent } from "../../support/watches/events.ts";
 import { startHttpReceiver } from "../../support/watches/http-receiver.ts";
@@ -92,6 +94,36 @@ test.each(["localhost", "127.0.0.1", "0x7f.1"])(
     expect(receiver.received).toEqual([]);
   },
 );
+
+test("a name that means another address from one delivery to the next is not followed to this machine", async () => {
+  const receiver = await startHttpReceiver();
+  const forward: Record<string, string[]> = { "soar.example.org": ["127.0.0.2"] };
+  const names = await startNameServer({ reverse: {}, forward });
+  onTestFinished(() => names.close());
+  const policy = destinationPolicy(["127.0.0.2"], nameResolver([names.address]));
+  const hook = webhook(receiver.url.replace("127.0.0.1", "soar.example.org"));
+  const send = () => sendTo(hook, hostileEvent(), { policy });
+  expect(await send()).toMatchObject({ error: `connect ECONNREFUSED 127.0.0.2:${receiver.port}` });
+  forward["soar.example.org"] = ["127.0.0.1"];
+  expect(await send()).toMatchObject({ error: "soar.example.org: 127.0.0.1 is this machine" });
+  // Of several addresses the allowed ones are tried.
+  forward["soar.example.org"] = ["127.0.0.1", "127.0.0.2"];
+  expect(await send()).toMatchObject({ error: `connect ECONNREFUSED 127.0.0.2:${receiver.port}` });
+  expect(receiver.received).toEqual([]);
+});
+
+test("names that never resolve keep no other from being resolved", async () => {
+  const receiver = await startHttpReceiver();
+  const silent = Array.from({ length: 8 }, (_, index) => `silent-${index}.example.org`);
+  const names = await startNameServer({ reverse: {}, forward: { "soar.example.org": ["127.0.0.1"] }, silent });
+  onTestFinished(() => names.close());
+  const policy = destinationPolicy(["127.0.0.1"], nameResolver([names.address]));
+  const send = (host: string) =>
+    sendTo(webhook(receiver.url.replace("127.0.0.1", host)), hostileEvent(), { policy, timeoutMs: 1_000 });
+  const waiting = silent.map(send);
+  expect(await send("soar.example.org")).toMatchObject({ isDelivered: true });
+  for (const sent of await Promise.all(waiting)) expect(sent).toMatchObject({ error: "took longer than 1 s" });
+});
 
 /** As the hosted service's handler for Splunk SOAR reads what it gets: it fails at anything else. */
 const isoTime = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

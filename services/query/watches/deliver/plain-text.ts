@@ -11,5 +11,5 @@ export const MAX_TITLE = 120;
 export function plainLine(text: string, characters: number): string {
   return cut(showInvisible(text), characters)
     .replaceAll("://", "[:]//")
-    .replace(/(?<=[\p{L}\p{N}-])\.(?=\p{L}{2})/gu, "[.]");
+    .replace(/(?<=[^\s/])\.(?=\p{L}{2})/gu, "[.]");
 }

@@ -1,7 +1,7 @@
-import { lookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import { embeddedIpv4 } from "@noisefloor/domain/address/ipv6.ts";
+import { nameResolver } from "./resolve-name.ts";
 
 /** Decides which addresses events may be sent to. */
 export type DestinationPolicy = {
@@ -30,7 +30,7 @@ const ownAddresses = () =>
   Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
 
 /** @param exceptions addresses and networks that are allowed all the same. */
-export function destinationPolicy(exceptions: readonly string[]): DestinationPolicy {
+export function destinationPolicy(exceptions: readonly string[], resolve = nameResolver()): DestinationPolicy {
   const allowed = listOf(exceptions);
   const whyRefused = (address: string) => {
     const plain = address.replace(/%.*/, "");
@@ -45,15 +45,18 @@ export function destinationPolicy(exceptions: readonly string[]): DestinationPol
   };
   return {
     whyRefused,
-    lookup: (host, options, callback) =>
-      lookup(host, { ...options, all: true }, (error, addresses) => {
-        const [first, ...others] = (addresses ?? []).filter(({ address }) => whyRefused(address) === undefined);
-        const [{ address = "" } = {}] = addresses ?? [];
-        if (error !== null) callback(error, "", 0);
-        else if (first === undefined) callback(new Error(`${host}: ${address} ${whyRefused(address)}`), "", 0);
-        else if (options.all) callback(null, [first, ...others]);
-        else callback(null, first.address, first.family);
-      }),
+    lookup: (host, options, callback) => {
+      resolve(host).then(
+        (addresses) => {
+          const [first, ...others] = addresses.filter(({ address }) => whyRefused(address) === undefined);
+          const [{ address = "" } = {}] = addresses;
+          if (first === undefined) callback(new Error(`${host}: ${address} ${whyRefused(address)}`), "", 0);
+          else if (options.all) callback(null, [first, ...others]);
+          else callback(null, first.address, first.family);
+        },
+        (error) => callback(error, "", 0),
+      );
+    },
   };
 }
 
