@@ -5,7 +5,7 @@ import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { Destination, Watch } from "@noisefloor/domain/watches/watch.ts";
 import { type DeliveriesOptions, openDeliveries } from "@noisefloor/query/watches/deliver/deliveries.ts";
 import { destinationPolicy } from "@noisefloor/query/watches/deliver/policy.ts";
-import { nextAttemptAt } from "@noisefloor/query/watches/deliver/retry-times.ts";
+import { nextAttemptAt } from "@noisefloor/query/watches/deliver/schedule/retry-times.ts";
 import { newSecret } from "@noisefloor/query/watches/deliver/secrets.ts";
 import { openSender } from "@noisefloor/query/watches/deliver/sender.ts";
 import { Webhook } from "standardwebhooks";
@@ -194,6 +194,24 @@ test("what a watch told waits while its receiver is away, however much it is: it
   await eventually(async () => expect(receiver.received.length).toBeGreaterThanOrEqual(20));
   status = 204;
   await eventually(async () => expect(await statesOf(watch)).toEqual(allIn(events, "delivered")));
+});
+
+test("what another process has delivered meanwhile is not sent again", async () => {
+  let status = 503;
+  const receiver = await startHttpReceiver(() => status);
+  const watch = watchWith([webhook(receiver.url)]);
+  const one = open([watch], { next: (_attempts, _detectedAt, now) => now + 1_000 });
+  const other = open([watch]);
+  const events = eventsOf(watch, 1);
+  one.add(events);
+  await eventually(async () =>
+    expect(await readDeliveriesOf(world.client, watch.id, 1)).toMatchObject([{ attempts: 1 }]),
+  );
+  status = 204;
+  for (const event of events) await other.retry(event, "hook");
+  await eventually(async () => expect(await statesOf(watch)).toEqual(allIn(events, "delivered")));
+  await eventually(async () => expect(one.pending()).toBe(0));
+  expect(receiver.received).toHaveLength(2);
 });
 
 test("a stop ends attempts under way, which count as none", async () => {

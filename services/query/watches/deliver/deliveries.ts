@@ -5,10 +5,10 @@ import type { Destination, DestinationType, Watch } from "@noisefloor/domain/wat
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { z } from "zod";
-import { type Due, type Lane, openLane } from "./lane.ts";
-import { nextAttemptAt } from "./retry-times.ts";
+import { type Due, type Lane, openLane } from "./schedule/lane.ts";
+import { nextAttemptAt } from "./schedule/retry-times.ts";
+import { openStateWriter } from "./schedule/state-writer.ts";
 import type { Sender } from "./sender.ts";
-import { openStateWriter } from "./state-writer.ts";
 
 export type Deliveries = {
   /** Sends new events to all destinations of their watches. */
@@ -111,7 +111,14 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     return read?.id === id ? read.body : undefined;
   };
 
+  /** Another process may have tried it since: it took over from this one, or was told to retry. */
+  const isDoneElsewhere = async ({ id, updatedAt }: Task) => {
+    const [known] = await deliveries.readByIds(client, [id]);
+    return known !== undefined && known.updatedAt > updatedAt && known.state !== "pending";
+  };
+
   const send = async (task: Task, watch: Watch, destination: Destination): Promise<Task | undefined> => {
+    if (task.attempts > 0 && (await isDoneElsewhere(task))) return undefined;
     const body = await bodyOf(task);
     // Events are kept for longer than they are tried: this one was of a log that is no longer there.
     if (body === undefined) return undefined;
