@@ -2,7 +2,7 @@ import { defineOperation, errorResponse } from "@noisefloor/http/operations/oper
 import { z } from "zod";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { storedSpanShape } from "../stats/stored-hours.ts";
-import { classification, count, ip, NOT_ENTITLED, timestamp } from "../wire.ts";
+import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 
 /** How many entries a list has at most. */
 export const MAX_LISTED = 20;
@@ -60,7 +60,7 @@ export const todaySchema = z
     )
       .optional()
       .describe(
-        "Addresses of the workspace's guarded networks that were seen scanning, the last seen first. Only with a key, as the next three.",
+        "Addresses of the workspace's guarded networks that were seen scanning, the last seen first. Only with a key, as the next four.",
       ),
     silent_sensors: listOf(
       z
@@ -84,6 +84,22 @@ export const todaySchema = z
       .describe(
         "Feeds that list more or fewer addresses than a day before: fallen ones first, then the largest change.",
       ),
+    events: listOf(
+      z
+        .strictObject({
+          id: uuid,
+          watch: z.strictObject({ id: uuid, name: z.string() }).meta({ id: "TodayWatch" }),
+          detected_at: timestamp,
+          summary: z.string(),
+          link: z.string().describe("The page of the watch."),
+        })
+        .meta({ id: "TodayEvent" }),
+    )
+      .extend({
+        undelivered: count.describe("Deliveries of events, also earlier ones, that were tried and did not arrive."),
+      })
+      .optional()
+      .describe("Events of the workspace's watches, the newest first."),
     metadata: z
       .strictObject({
         start_date: timestamp.describe("The day is the 24 hours from here to `end_date`."),
@@ -115,7 +131,7 @@ export const getToday = defineOperation({
   summary: "What is different since yesterday, each with the search that goes on from there",
   description:
     "The day ends with the current hour. New is what no stored observation before the day has, within the datasets asked " +
-    "for. Does not count as a lookup.",
+    "for. The lists that need no key are up to a minute old. Does not count as a lookup.",
   pathParameters: {},
   queryParameters: [WORKSPACE_LABELS],
   success: {

@@ -22,6 +22,22 @@ export function expectedOf(counts: readonly number[]): Expected {
   return { median: center, low: Math.max(0, center - usual), high: center + usual };
 }
 
+/** With fewer tags, or smaller ones, chance makes a level. */
+const MIN_TAGS = 5;
+const MIN_MEDIAN = 10;
+
+/**
+ * By which factor most tags are above what is usual, as when sensors were added: of no tag alone is that a rise.
+ * @param tags the addresses of each, and those of each of its earlier days. @returns 1 where most are not above it, or are few.
+ */
+export function levelOf(tags: readonly { readonly addresses: number; readonly past: readonly number[] }[]): number {
+  const ratios = tags.flatMap(({ addresses, past }) => {
+    const center = medianOf(past);
+    return center >= MIN_MEDIAN ? [addresses / center] : [];
+  });
+  return ratios.length < MIN_TAGS ? 1 : Math.max(1, medianOf(ratios));
+}
+
 function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = sorted.length >> 1;

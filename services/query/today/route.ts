@@ -2,24 +2,37 @@ import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { writeValue } from "@noisefloor/domain/query-language/completion/complete.ts";
 import { activityWindow, formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { FastifyInstance } from "fastify";
+import { LRUCache } from "lru-cache";
+import type { z } from "zod";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
-import { TODAY_COST } from "../costs.ts";
+import { STATS_COST, TODAY_COST } from "../costs.ts";
 import { readScopes } from "../parameters.ts";
-import { createSharedAnswers } from "../shared-answers.ts";
+import { createSharedAnswers, type SharedQuestion } from "../shared-answers.ts";
 import { firstSeenSince } from "../stats/first-seen.ts";
 import { countAllSeen, type SeenDeps } from "../stats/seen-addresses.ts";
 import { readStoredSpan, type StoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { newPaths } from "./new-paths.ts";
-import { getToday, MAX_LISTED, MIN_ADDRESSES, type Today } from "./operation.ts";
+import { getToday, MAX_LISTED, MIN_ADDRESSES } from "./operation.ts";
 import { type Day, readTagNews, type TagNews } from "./tags.ts";
 import { readWorkspaceNews, type SearchOf, type WorkspaceDeps } from "./workspace.ts";
 
 export type TodayDeps = RouteDeps & SeenDeps & WorkspaceDeps & { readonly publicUrl: string };
 
+const MAX_KEPT = 100;
+/** Every visit of the explorer asks, and most callers ask for the same. */
+const KEPT_MS = 60_000;
+
 /** `GET /v3/today`: what is different since yesterday. */
 export function registerToday(app: FastifyInstance, deps: TodayDeps): void {
-  const answer = createSharedAnswers<Today>(app);
+  const answer = createSharedAnswers<News>(app);
+  const kept = new LRUCache<string, News>({ max: MAX_KEPT, ttl: KEPT_MS, ttlResolution: 0, perf: { now: deps.now } });
+  const readAndKeep = async (question: SharedQuestion, day: Day, signal: AbortSignal) => {
+    const news = await answer(question, signal, (shared) => readNews(day, deps, shared));
+    // A store without a yesterday answers quickly, and its first observations show immediately.
+    if (hasYesterday(news.stored, day)) kept.set(question.key, news);
+    return news;
+  };
   const searchOf = searchLinks(deps.publicUrl);
   app.implement(getToday, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);
@@ -27,27 +40,25 @@ export function registerToday(app: FastifyInstance, deps: TodayDeps): void {
     const { workspaceId, entitlements } = caller;
     const { start, end } = activityWindow(deps.now(), 1);
     const day = { scopes, start, since: retentionStart(deps.now(), deps.retentionDays()) };
-    const key = JSON.stringify({ scopes, start, workspaceId });
-    return answer({ request, key, cost: TODAY_COST }, signal, async (shared) => {
-      const stored = await readStoredSpan(day, deps.read, shared);
-      const [news, ofWorkspace] = await Promise.all([
-        readNews(day, stored, deps, shared),
-        workspaceId === undefined
-          ? undefined
-          : readWorkspaceNews(day, { workspaceId, entitlements }, deps, searchOf, shared),
-      ]);
-      return {
-        ...toWire(news, day, searchOf),
-        ...ofWorkspace,
-        metadata: {
-          start_date: formatTimestamp(start),
-          end_date: formatTimestamp(end),
-          has_yesterday: hasYesterday(stored, day),
-          compared_days: news.tags.comparedDays,
-          ...toStoredSpan(stored),
-        },
-      };
-    });
+    const key = JSON.stringify({ scopes, start });
+    const news = kept.get(key) ?? (await readAndKeep({ request, key, cost: TODAY_COST }, day, signal));
+    const ofWorkspace =
+      workspaceId === undefined
+        ? undefined
+        : await app.admission.run(request, STATS_COST, signal, () =>
+            readWorkspaceNews(day, { workspaceId, entitlements }, deps, searchOf, signal),
+          );
+    return {
+      ...toWire(news, day, searchOf),
+      ...ofWorkspace,
+      metadata: {
+        start_date: formatTimestamp(start),
+        end_date: formatTimestamp(end),
+        has_yesterday: hasYesterday(news.stored, day),
+        compared_days: news.tags.comparedDays,
+        ...toStoredSpan(news.stored),
+      },
+    };
   });
 }
 
@@ -55,11 +66,21 @@ const hasYesterday = (stored: StoredSpan, { start }: Day) => stored !== undefine
 
 const NO_TAG_NEWS: TagNews = { newTags: [], risingTags: [], newCves: [], comparedDays: 0 };
 
-async function readNews(day: Day, stored: StoredSpan, deps: TodayDeps, signal: AbortSignal) {
+/** What is the same for all callers with the same scopes. */
+type News = {
+  readonly stored: StoredSpan;
+  readonly seen: number;
+  readonly fresh: number;
+  readonly paths: z.output<typeof newPaths.row>;
+  readonly tags: TagNews;
+};
+
+async function readNews(day: Day, deps: TodayDeps, signal: AbortSignal): Promise<News> {
   const { scopes, start: from, since } = day;
+  const stored = await readStoredSpan(day, deps.read, signal);
   if (!hasYesterday(stored, day)) {
     const seen = await countAllSeen({ scopes, from }, deps, signal);
-    return { seen, fresh: 0, paths: { count: 0, paths: [] }, tags: NO_TAG_NEWS };
+    return { stored, seen, fresh: 0, paths: { count: 0, paths: [] }, tags: NO_TAG_NEWS };
   }
   await refreshOutdated(deps);
   const [seen, fresh, tags, paths] = await Promise.all([
@@ -68,14 +89,10 @@ async function readNews(day: Day, stored: StoredSpan, deps: TodayDeps, signal: A
     readTagNews(day, deps, signal),
     deps.read(newPaths, { scopes, from, since, minAddresses: MIN_ADDRESSES }, signal),
   ]);
-  return { seen, fresh: onlyRow(firstSeenSince, fresh).total_ips, paths: onlyRow(newPaths, paths), tags };
+  return { stored, seen, fresh: onlyRow(firstSeenSince, fresh).total_ips, paths: onlyRow(newPaths, paths), tags };
 }
 
-function toWire(
-  { seen, fresh, paths, tags }: Awaited<ReturnType<typeof readNews>>,
-  { start }: Day,
-  searchOf: SearchOf,
-) {
+function toWire({ seen, fresh, paths, tags }: News, { start }: Day, searchOf: SearchOf) {
   const from = formatTimestamp(start);
   const tagMembers = ({ tag: { slug, name, intention }, addresses }: TagNews["newTags"][number], days: number) => ({
     ...{ slug, name, intention, active_ips: addresses },

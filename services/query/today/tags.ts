@@ -4,7 +4,7 @@ import type { CataloguedTag } from "@noisefloor/clickhouse/tags/tags.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { DAY_MS, floorToHour } from "@noisefloor/domain/time/window.ts";
 import { MIN_ADDRESSES } from "./operation.ts";
-import { type Expected, expectedOf, MAX_DAYS, MIN_DAYS } from "./rises.ts";
+import { type Expected, expectedOf, levelOf, MAX_DAYS, MIN_DAYS } from "./rises.ts";
 import { countTagDays, countTagGroups, observedDays, tagHours } from "./tag-queries.ts";
 
 /** What a day is of. Times in milliseconds since 1970 UTC; what is older than `since` has expired. */
@@ -47,12 +47,16 @@ export async function readTagNews(
   const counted = active.map((tag, number) => ({ tag, addresses: counts.get(number) ?? 0 }));
   const comparedDays = observed.length < MIN_DAYS ? 0 : observed.length;
   const past = groupDays(days);
+  const known = comparedDays === 0 ? [] : counted.filter(({ tag }) => (firstOf.get(tag.id) ?? start) < start);
+  const compared = known.map(({ tag, addresses }) => {
+    const daysOf = past.get(tag.id);
+    return { tag, addresses, past: observed.map(({ day }) => daysOf?.get(day) ?? 0) };
+  });
+  const level = levelOf(compared);
   return {
     newTags: counted.filter(({ tag }) => (firstOf.get(tag.id) ?? 0) >= start),
-    risingTags: counted.flatMap(({ tag, addresses }) => {
-      if (comparedDays === 0 || (firstOf.get(tag.id) ?? 0) >= start) return [];
-      const known = past.get(tag.id);
-      const expected = expectedOf(observed.map(({ day }) => known?.get(day) ?? 0));
+    risingTags: compared.flatMap(({ tag, addresses, past }) => {
+      const expected = expectedOf(past.map((count) => count * level));
       return addresses > expected.high ? [{ tag, addresses, expected }] : [];
     }),
     newCves: [...cves.keys()].flatMap((cve, index) => {

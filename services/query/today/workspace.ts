@@ -2,11 +2,13 @@ import type { FeedCache } from "@noisefloor/clickhouse/caches/feed-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readCountsBefore } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { nameOf, type SensorSummary } from "@noisefloor/clickhouse/sensors/sensor-summaries.ts";
+import { readEventsLately } from "@noisefloor/clickhouse/watches/lately.ts";
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { writeValue } from "@noisefloor/domain/query-language/completion/complete.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { eventSchema } from "@noisefloor/domain/watches/event.ts";
 import { type LookupDeps, lookUpMany } from "../address/store-lookup.ts";
 import { findIn, rangesOf } from "../feeds/guard/guard.ts";
 import type { Feeds } from "../feeds/service/feeds.ts";
@@ -31,12 +33,13 @@ export async function readWorkspaceNews(
   searchOf: SearchOf,
   signal: AbortSignal,
 ) {
-  const [own_addresses, sensors, feeds] = await Promise.all([
+  const [own_addresses, sensors, feeds, events] = await Promise.all([
     listOwnAddresses(day, workspaceId, deps, searchOf, signal),
     readSensors(sensorWorkspaces(workspaceId, { entitlements }), deps, signal),
     listFeeds(day, deps.feeds.ofWorkspace(workspaceId), deps, searchOf),
+    listEvents(day, workspaceId, deps),
   ]);
-  return { own_addresses, silent_sensors: listSilent(sensors, searchOf), feeds };
+  return { own_addresses, silent_sensors: listSilent(sensors, searchOf), feeds, events };
 }
 
 async function listOwnAddresses(
@@ -81,6 +84,17 @@ function listSilent(sensors: readonly SensorSummary[], searchOf: SearchOf): Toda
       // No search finds the records of a sensor that has no id.
       search: sensor.sensorId === "" ? searchOf("", 0, "/sensors") : searchOf(`sensor:${writeValue(sensor.sensorId)}`),
     })),
+  };
+}
+
+async function listEvents({ start }: Day, workspaceId: string, { client }: WorkspaceDeps): Promise<Today["events"]> {
+  const { count, undelivered, latest } = await readEventsLately(client, workspaceId, start);
+  return {
+    ...{ count, undelivered },
+    entries: latest.map((body) => {
+      const { id, watch, detected_at, summary, link } = eventSchema.parse(JSON.parse(body));
+      return { id, watch, detected_at, summary, link };
+    }),
   };
 }
 

@@ -64,7 +64,7 @@ test("the command prints what is new with the link to each search, what asks for
     "  /x\\u{1b}[2j\\u{a}\\u{a}http://evil.example/: 3 addresses",
     `    ${linkOf(new_paths)}`,
     "",
-    "None: silent sensors, changed feeds, rising tags, new CVEs.",
+    "None: silent sensors, changed feeds, events of watches, rising tags, new CVEs.",
   ]);
   expect(JSON.parse((await today(["--json"])).stdout)).toEqual(body);
 });

@@ -1,4 +1,3 @@
-import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -193,78 +192,8 @@ test("a workspace sees who of its guarded networks scans; without a key nobody d
     expect({ ip, internet_scanner_intelligence: { classification } }).toEqual(data[n]);
   }
   const keyless = await today("/v3/today", {});
-  for (const name of ["own_addresses", "silent_sensors", "feeds"]) expect(keyless).not.toHaveProperty(name);
+  for (const name of ["own_addresses", "silent_sensors", "feeds", "events"]) expect(keyless).not.toHaveProperty(name);
   expect(keyless.new_paths).toEqual((await today()).new_paths);
-});
-
-test("the sensors that `/v3/sensors` calls silent are listed, the longest silence first", async () => {
-  const active = Array.from({ length: 5 }, (_, hour) => hour);
-  const counted = { source: "http", keyId: "", workspaceId: "", isRest: false, format: "cowrie", outcome: "accepted" };
-  const rows = Object.entries({ busy: 0, "silent-1": 20, "silent-2": 30 }).flatMap(([sensorId, since]) =>
-    active.map((ago) => {
-      const hour = END - HOUR - (since + ago) * HOUR;
-      return { ...counted, sensorId, hour, process: "11111111-1111-4111-8111-111111111111", records: 5, lastAt: hour };
-    }),
-  );
-  await writeSensorCounts(world.client, rows);
-  const key = await world.addCaller("unlimited", ["sensors"]);
-  const { body } = await world.get("/v3/sensors", { key });
-  const sensors = z.object({ sensors: z.array(z.looseObject({ name: z.string(), state: z.string() })) }).parse(body);
-  const silent = sensors.sensors.filter(({ state }) => state === "silent").map(({ name }) => name);
-  expect(silent.toSorted()).toEqual(["silent-1", "silent-2"]);
-  const { silent_sensors } = await today("/v3/today", { key });
-  expect(silent_sensors).toMatchObject({
-    count: 2,
-    entries: [
-      { name: "silent-2", source: "http", search: { query: "sensor:silent-2" } },
-      { name: "silent-1", search: { query: "sensor:silent-1" } },
-    ],
-  });
-  const other = await world.addCaller("unlimited");
-  expect((await today("/v3/today", { key: other })).silent_sensors).toEqual({ count: 0, entries: [] });
-});
-
-test("a feed that lists more or fewer addresses than a day before is listed with both numbers, a fallen one first", async () => {
-  let clock = START - HOUR;
-  const changing = await createWorld(() => clock);
-  try {
-    const key = await changing.addCaller("unlimited");
-    const scan = (count: number, at: number, destination_port: number) =>
-      Array.from({ length: count }, (_, n) =>
-        observation(`45.7.${destination_port & 255}.${n}`, at, { destination_port, transport: "tcp" }),
-      );
-    await changing.store([...scan(2, clock, 22), ...scan(3, clock, 23), ...scan(8, clock, 80)]);
-    const queries = {
-      growing: "port:22",
-      same: "port:23",
-      fallen: "port:80 last_seen:1d",
-      disabled: "port:22 OR port:23",
-    };
-    const put = (name: string, query: string, enabled = true) =>
-      changing.app.inject({ method: "PUT", url: `/v3/feeds/${name}`, payload: { query, enabled }, headers: { key } });
-    for (const [name, query] of Object.entries(queries)) expect((await put(name, query)).statusCode).toBe(201);
-    clock = NOW;
-    await changing.store(scan(9, clock, 22));
-    await put("disabled", queries.disabled, false);
-    await put("made-in-the-day", "port:22");
-    for (const name of Object.keys(queries)) await changing.app.inject({ url: `/v3/feeds/${name}`, headers: { key } });
-    const { body } = await changing.get("/v3/today", { key });
-    expect(Object(body).feeds).toMatchObject({
-      count: 2,
-      entries: [
-        { name: "fallen", count: 0, previous_count: 8, fell_from: 8, search: { query: queries.fallen, days: 0 } },
-        { name: "growing", count: 9, previous_count: 2, fell_from: 0 },
-      ],
-    });
-    expect(
-      Object((await changing.get("/v3/today", { key: await changing.addCaller("unlimited") })).body).feeds,
-    ).toEqual({
-      count: 0,
-      entries: [],
-    });
-  } finally {
-    await changing.close();
-  }
 });
 
 test("a store that has seen nothing before the day calls nothing new, and says why", async () => {

@@ -9,12 +9,13 @@ type Section = {
   readonly count: number;
   readonly entries: readonly { readonly text: string; readonly link: string }[];
 };
+const UNDELIVERED = ["undelivered event", "undelivered events"] as const;
 /** Makes a text that attackers may have written harmless. */
 type ShowText = (text: string) => string;
 
 /** What is new, as lines for people: what asks for action first, and what there is none of in one line. */
 export function formatToday(news: Today, show: ShowText): string[] {
-  const { addresses, metadata } = news;
+  const { addresses, metadata, events: { undelivered = 0 } = {} } = news;
   const { seen, new: fresh } = addresses;
   const sections = sectionsOf(news, show);
   const without = sections.filter(({ count }) => count === 0).map(({ counted: [, many] }) => many);
@@ -25,6 +26,7 @@ export function formatToday(news: Today, show: ShowText): string[] {
     `${plural(seen.count, ["address", "addresses"])} ${seen.count === 1 ? "was" : "were"} seen${never}.`,
     ...(metadata.has_yesterday && fresh.count > 0 ? [`  ${fresh.search.link}`] : []),
     ...sections.flatMap(toLines),
+    ...(undelivered === 0 ? [] : ["", `${plural(undelivered, UNDELIVERED)}: see the deliveries of your watches.`]),
     ...(without.length === 0 ? [] : ["", `None: ${without.join(", ")}.`]),
     ...(metadata.has_yesterday ? [] : ["", "Nothing can be called new yet: no observation is older than a day."]),
   ];
@@ -32,7 +34,8 @@ export function formatToday(news: Today, show: ShowText): string[] {
 
 /** The same in one line: what there is some of. */
 export function summarizeToday(news: Today): string {
-  const some = sectionsOf(news, (text) => text).filter(({ count }) => count > 0);
+  const undelivered = { count: news.events?.undelivered ?? 0, counted: UNDELIVERED };
+  const some = [...sectionsOf(news, (text) => text), undelivered].filter(({ count }) => count > 0);
   return some.length === 0
     ? "nothing new since yesterday"
     : some.map(({ count, counted }) => plural(count, counted)).join(", ");
@@ -50,7 +53,7 @@ function toLines({ heading, count, entries }: Section): string[] {
 }
 
 function sectionsOf(news: Today, show: ShowText): Section[] {
-  const section = <Entry extends { readonly search: { readonly link: string } }>(
+  const section = <Entry extends { readonly search: { readonly link: string } } | { readonly link: string }>(
     heading: string,
     counted: Section["counted"],
     list: { readonly count: number; readonly entries: readonly Entry[] } | undefined,
@@ -61,7 +64,10 @@ function sectionsOf(news: Today, show: ShowText): Section[] {
       : [
           {
             ...{ heading, counted, count: list.count },
-            entries: list.entries.map((entry) => ({ text: textOf(entry), link: entry.search.link })),
+            entries: list.entries.map((entry) => ({
+              text: textOf(entry),
+              link: "link" in entry ? entry.link : entry.search.link,
+            })),
           },
         ];
   const having = (what: string, addresses: number) => `${what}: ${plural(addresses, ["address", "addresses"])}`;
@@ -99,6 +105,12 @@ function sectionsOf(news: Today, show: ShowText): Section[] {
       const fell = feed.fell_from === 0 ? "" : ", fell";
       return `${having(feed.name, feed.count)}, ${formatCount(feed.previous_count)} a day before${fell}`;
     }),
+    ...section(
+      "Events of watches",
+      ["event of watches", "events of watches"],
+      news.events,
+      ({ watch, summary, detected_at }) => `${minute(detected_at)} ${show(watch.name)}: ${show(summary)}`,
+    ),
     ...ofYesterday,
   ];
 }

@@ -14,10 +14,12 @@ type ListedProps<Entry> = {
   readonly columns: readonly Heading[];
   /** A row of the table, with a cell a column. */
   readonly row: (entry: Entry) => ComponentChildren;
+  /** What else there is to say, below its heading. */
+  readonly children?: ComponentChildren;
 };
 
 /** A list of the day, which may be cut, with what it means. */
-export function Listed<Entry>({ id, heading, meaning, whenEmpty, of, columns, row }: ListedProps<Entry>) {
+export function Listed<Entry>({ id, heading, meaning, whenEmpty, of, columns, row, children }: ListedProps<Entry>) {
   if (of === undefined) return null;
   const { count, entries } = of;
   return (
@@ -26,6 +28,7 @@ export function Listed<Entry>({ id, heading, meaning, whenEmpty, of, columns, ro
         {heading}
         {count === 0 ? "" : `: ${formatCount(count)}`}
       </h3>
+      {children}
       {count === 0 ? (
         <p class="empty">{whenEmpty}</p>
       ) : (

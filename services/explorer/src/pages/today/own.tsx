@@ -1,8 +1,8 @@
 import type { Today } from "../../api/operations.ts";
-import { addressPath, BASE, feedPath, searchPath } from "../../routing/paths.ts";
+import { addressPath, BASE, feedPath, pagePath, searchPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
-import { formatAgo, formatChange, formatCount, formatMinute } from "../../text/format.ts";
+import { formatAgo, formatChange, formatCount, formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { Listed } from "./listed.tsx";
 
@@ -95,5 +95,37 @@ export function ChangedFeeds({ of }: { readonly of: Today["feeds"] }) {
         </tr>
       )}
     />
+  );
+}
+
+export function Events({ of }: { readonly of: Today["events"] }) {
+  return (
+    <Listed
+      id="events"
+      heading="Events of your watches"
+      meaning="What your watches found, the newest first."
+      whenEmpty="Your watches found nothing."
+      of={of}
+      columns={["When", "Watch", "What"]}
+      row={({ id, watch, detected_at: at, summary }) => (
+        <tr key={id} data-event={id}>
+          <td class="when">{formatMinute(at)}</td>
+          <th scope="row">
+            <a href={pagePath(`/watches/${watch.id}`)}>
+              <Hostile text={watch.name} />
+            </a>
+          </th>
+          <td>
+            <Hostile text={summary} />
+          </td>
+        </tr>
+      )}
+    >
+      {of === undefined || of.undelivered === 0 ? null : (
+        <p class="notice" data-undelivered>
+          {plural(of.undelivered, "event has", "events have")} not been delivered: the pages of the watches say why.
+        </p>
+      )}
+    </Listed>
   );
 }

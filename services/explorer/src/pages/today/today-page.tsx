@@ -9,7 +9,7 @@ import { BASE, searchPath } from "../../routing/paths.ts";
 import { formatMinute, plural } from "../../text/format.ts";
 import { FirstObservation } from "../overview/first-observation.tsx";
 import { NewCves, NewPaths, NewTags, RisingTags } from "./news.tsx";
-import { ChangedFeeds, OwnAddresses, SilentSensors } from "./own.tsx";
+import { ChangedFeeds, Events, OwnAddresses, SilentSensors } from "./own.tsx";
 
 /** `/today`: what is different since yesterday. */
 export function TodayPage() {
@@ -48,6 +48,7 @@ function News({ news }: { readonly news: Today }) {
           <OwnAddresses of={news.own_addresses} />
           <SilentSensors of={news.silent_sensors} />
           <ChangedFeeds of={news.feeds} />
+          <Events of={news.events} />
         </div>
       )}
       {news.metadata.has_yesterday ? (
