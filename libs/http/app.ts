@@ -193,7 +193,7 @@ const EXPOSED_HEADERS = [
 async function allowOrigins(app: FastifyInstance, corsOrigins: readonly string[]): Promise<void> {
   await app.register(cors, {
     origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
-    methods: ["DELETE", "GET", "POST", "PUT"],
+    methods: ["DELETE", "GET", "PATCH", "POST", "PUT"],
     allowedHeaders: ["key", "authorization", "content-type", "if-none-match"],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: 86_400,

@@ -69,6 +69,18 @@ export function createMetrics() {
       help: "Queries sent for lookups of single addresses",
       registers,
     }),
+    watchEvents: new Counter({
+      name: "noisefloor_watch_events_total",
+      help: "Events that this process found, by the type of their watch",
+      labelNames: ["type"],
+      registers,
+    }),
+    watchDeliveries: new Counter({
+      name: "noisefloor_watch_deliveries_total",
+      help: "Attempts to deliver an event, by the type of the destination and outcome (delivered, failed)",
+      labelNames: ["type", "outcome"],
+      registers,
+    }),
     lookupsRejected: new Counter({
       name: "noisefloor_lookups_rejected_total",
       help: "Lookups rejected because the plan's limit for the day was reached",

@@ -61,6 +61,7 @@ async function askWithout(store: ClickHouseConnection) {
       catalogue: world.catalogue,
       networks: world.networks,
       feeds: world.feeds,
+      watches: world.watches,
       plans: DEFAULT_PLANS,
       plansUrl: "http://noisefloor.test/plans",
       publicUrl: "http://noisefloor.test",

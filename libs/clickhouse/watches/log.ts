@@ -133,11 +133,13 @@ export const readEvents = (
 
 const told = defineQuery({
   name: "watch-told",
-  sql: `SELECT toString(watch_id) AS watchId, subject_list AS subjects, time_list AS times FROM watch_log
+  sql: `SELECT toString(watch_id) AS watchId, toUnixTimestamp64Milli(looked_at) AS lookedAt, subject_list AS subjects,
+      time_list AS times
+    FROM watch_log
     ARRAY JOIN watch_ids AS watch_id, subjects AS subject_list, subject_times AS time_list
     WHERE look > {after:UInt64} ORDER BY look`,
   params: z.object({ after: z.int() }),
-  row: z.object({ watchId: z.string(), subjects: z.array(z.int()), times: z.array(z.int()) }),
+  row: z.object({ watchId: z.string(), lookedAt: z.int(), subjects: z.array(z.int()), times: z.array(z.int()) }),
 });
 
 /** What the events after a look told of, in the order of the log. */

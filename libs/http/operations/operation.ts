@@ -61,7 +61,7 @@ export type Answer<Schema extends z.ZodType = z.ZodType> = {
  */
 export type Operation<Path extends string = string, Body extends z.ZodType = z.ZodType> = {
   readonly id: string;
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With parameters in braces, as OpenAPI writes it. */
   readonly path: Path;
   /** Whose key it checks; a workspace's by default. */

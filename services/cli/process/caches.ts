@@ -3,6 +3,7 @@ import type { PollingOptions } from "@noisefloor/clickhouse/caches/polling-cache
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { type TableChanges, watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { openWatchCache, type WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { cacheBenignNetworks, type NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -17,6 +18,8 @@ export type Caches = {
   readonly access: AccessCache;
   /** Undefined without the query service. */
   readonly networks: NetworksCache | undefined;
+  /** Likewise. */
+  readonly watches: WatchCache | undefined;
   /** Each cache by its name in metrics. */
   readonly byName: ReadonlyMap<string, Cache>;
   /** The changes on the server that the caches are read from. */
@@ -41,7 +44,8 @@ export async function openCaches(context: ServiceContext, client: ClickHouseClie
   const retention = await open("retention", openRetentionCache);
   const access = await open("keys", openAccessCache);
   const networks = roles.query ? await open("networks", cacheBenignNetworks) : undefined;
-  return { catalogue, retentionDays: retention.current, access, networks, byName, changes };
+  const watches = roles.query ? await open("watches", openWatchCache) : undefined;
+  return { catalogue, watches, retentionDays: retention.current, access, networks, byName, changes };
 }
 
 type RefreshEvents = { readonly onError: (error: unknown) => void; readonly onRecovery: () => void };

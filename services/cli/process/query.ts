@@ -14,6 +14,7 @@ import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import type { HttpApp } from "./http/http.ts";
 import type { ServiceContext } from "./service-context.ts";
+import { openWatchesOf } from "./watches.ts";
 
 /** How soon a changed feed or guard list is refreshed, by whichever process looks first. */
 const FEED_LOOK_MS = 2_000;
@@ -63,10 +64,11 @@ export async function openQuery(
   context: ServiceContext,
   app: HttpApp,
   { lookups }: Pick<Clients, "lookups">,
-  { catalogue, retentionDays, access, networks }: Caches,
+  caches: Caches,
   { index, facetIndex }: { readonly index: AddressIndex | undefined; readonly facetIndex: FacetIndex | undefined },
 ): Promise<void> {
-  if (networks === undefined) return;
+  const { catalogue, retentionDays, access, networks, watches: watchCache } = caches;
+  if (networks === undefined || watchCache === undefined) return;
   const { store, settings, metrics } = context;
   const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
   const readOptions: ReaderOptions = {
@@ -109,8 +111,10 @@ export async function openQuery(
     feeds.mostAttackers,
   );
   addFeedMetrics(metrics, feeds);
+  const watches = openWatchesOf(context, { ...caches, networks, watches: watchCache, read, facetIndex, publicUrl });
   registerQuery(app, {
     read,
+    watches,
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),
     index,
     facetIndex,

@@ -52,6 +52,8 @@ import { TIMESERIES_OPERATIONS } from "../timeseries/operations.ts";
 import { registerTimeseries } from "../timeseries/route.ts";
 import { getToday } from "../today/operation.ts";
 import { registerToday } from "../today/route.ts";
+import type { WatchesService } from "../watches/routes/deps.ts";
+import { registerWatches, WATCH_OPERATIONS } from "../watches/routes/register.ts";
 import { lookForNewKeys } from "./new-keys.ts";
 
 export type QueryDeps = {
@@ -71,6 +73,7 @@ export type QueryDeps = {
   readonly networks: LookupCaches["networks"];
   readonly accessCache: AccessCache;
   readonly feeds: FeedsService;
+  readonly watches: WatchesService;
   readonly plans: Plans;
   readonly limit: LookupLimit;
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRejected">;
@@ -111,6 +114,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   ...STATS_OPERATIONS,
   getToday,
   ...FEED_OPERATIONS,
+  ...WATCH_OPERATIONS,
   listSensors,
   getPlans,
   ...LEGACY_OPERATIONS,
@@ -171,6 +175,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     },
     publicUrl,
   });
+  registerWatches(app, { ...routeDeps, watches: deps.watches, accessCache: deps.accessCache, publicUrl });
   registerSensors(app, routeDeps);
   registerPlans(app, { authenticate, limit: deps.limit, plans });
   registerPages(app, { publicUrl, explorer: deps.explorer });

@@ -42,6 +42,14 @@ export class Ordinals {
     return (ordinal < this.#sorted.length ? this.#sorted[ordinal] : this.later()[ordinal - this.#sorted.length]) ?? 0;
   }
 
+  /** The ordinal of an address; undefined for one that has none. */
+  find(address: number): number | undefined {
+    const index = this.firstFrom(address);
+    if (this.#sorted[index] === address) return index;
+    const later = this.#later.indexOf(address);
+    return later < 0 ? undefined : this.#sorted.length + later;
+  }
+
   /** The ordinal of an address, which is added where it is new. */
   add(address: number): number {
     const index = this.firstFrom(address);

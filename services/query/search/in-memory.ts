@@ -25,6 +25,8 @@ export type QuestionsInMemory = {
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly FoundValue[] | undefined>;
+  /** Which of some addresses, ascending, match. */
+  among(search: Search, addresses: Uint32Array, signal: AbortSignal): Promise<readonly number[] | undefined>;
 };
 
 /** New observations came while a search was evaluated: it is evaluated again, this many times in all. */
@@ -109,6 +111,19 @@ export function answerInMemory(index: FacetIndex): QuestionsInMemory {
             },
             signal,
           ),
+    among: (search, addresses, signal) =>
+      ask(
+        search,
+        {},
+        function* (finding) {
+          const { found, ordinals } = yield* finding;
+          return [...addresses].filter((address) => {
+            const ordinal = ordinals.find(address);
+            return ordinal !== undefined && ((found[ordinal >>> 5] ?? 0) & (1 << ordinal)) !== 0;
+          });
+        },
+        signal,
+      ),
   };
 }
 

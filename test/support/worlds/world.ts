@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { openWatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/networks/networks.ts";
@@ -22,8 +23,12 @@ import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import type { Sink } from "@noisefloor/ingest/store/sink.ts";
 import type { NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app/app.ts";
+import { callerWithLimits } from "@noisefloor/query/auth.ts";
 import { type FeedsService, openFeeds } from "@noisefloor/query/feeds/service/feeds.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
+import { destinationPolicy } from "@noisefloor/query/watches/deliver/policy.ts";
+import { openSender } from "@noisefloor/query/watches/deliver/sender.ts";
+import { openWatches, type Watches } from "@noisefloor/query/watches/service.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
@@ -45,6 +50,8 @@ export type World = {
   readonly accessCache: AccessCache;
   /** They are refreshed when they are asked for, and not by themselves. */
   readonly feeds: FeedsService;
+  /** They are looked after when they are told to. */
+  readonly watches: Watches;
   /** The query interface, for requests with `inject`. */
   readonly app: AskedApp;
   /** The same with all that an application has. */
@@ -117,6 +124,28 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       maxSeconds: 60,
     }),
   };
+  const watchCache = await openWatchCache(client, { intervalMs: 2 ** 30 });
+  const policy = destinationPolicy(["127.0.0.0/8", "::1"]);
+  const withLimits = callerWithLimits(DEFAULT_PLANS);
+  const watches = openWatches({
+    client,
+    cache: watchCache,
+    callerOf(workspaceId) {
+      const caller = accessCache.callerOfWorkspace(workspaceId);
+      return caller && withLimits(caller);
+    },
+    deps: { read, catalogue, networks, retentionDays: () => retentionDays, now, memory: undefined },
+    changes: undefined,
+    publicUrl,
+    sender: openSender({ policy, mail: undefined, hostName: "noisefloor.example.org", now }),
+    rules: { policy, sendsMail: false },
+    onEvent: () => {},
+    onAttempt: () => {},
+    onError: (_, error) => silent.error(error),
+    onRecovery: () => {},
+    onFailure: (_, error) => silent.error(error),
+    everyMs: 2 ** 30,
+  });
   const register = (made: FastifyInstance, metrics: Metrics, more: Partial<QueryDeps> = {}) =>
     registerQuery(made, {
       read,
@@ -125,6 +154,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       networks,
       accessCache,
       feeds,
+      watches,
       plans: DEFAULT_PLANS,
       limit,
       metrics,
@@ -145,6 +175,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     networks,
     accessCache,
     feeds,
+    watches,
     app,
     makeApp: app.made,
     register,
@@ -206,6 +237,8 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     beforeClose: (stop) => void stops.push(stop),
     async close() {
       for (const stop of stops) await stop();
+      await watches.stop();
+      watchCache.stop();
       await feeds.feeds.stop();
       if (polling !== undefined) stopCaches(polling);
       await limit.close();

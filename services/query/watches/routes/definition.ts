@@ -1,0 +1,96 @@
+import { numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
+import type { Destination, Watch, WatchCondition } from "@noisefloor/domain/watches/watch.ts";
+import type { z } from "zod";
+import type { WatchesService, WatchRouteDeps } from "./deps.ts";
+import {
+  changedWatchSchema,
+  DEFAULT_MIN_ADDRESSES,
+  DEFAULT_REPEAT_HOURS,
+  type SentDestination,
+  type sentConditionSchema,
+  sentWatchSchema,
+  toDestination,
+} from "./wire-watch.ts";
+
+/** What a request or a file says of a watch is wrong: the message names the member, and is a sentence without its subject. */
+export class WrongWatchError extends Error {
+  override name = "WrongWatchError";
+}
+
+export const NO_DEFINITION = 'must be {"name": "...", "on": {"type": "..."}}';
+
+/** What people say of a watch. */
+export type Definition = Pick<Watch, "name" | "on" | "repeatAfterHours" | "isEnabled" | "deliver">;
+
+/** What decides whether a definition is right. */
+export type DefinitionRules = Pick<WatchesService, "checkDestination" | "newSecret"> &
+  Pick<WatchRouteDeps, "catalogue" | "now">;
+
+/** @param before the destinations that the watch has. @throws WrongWatchError */
+export function toDefinition(sent: unknown, before: readonly Destination[], rules: DefinitionRules): Definition {
+  const { name, on, repeat_after_hours, enabled = true, deliver = [] } = parsed(sentWatchSchema, sent);
+  return {
+    name,
+    on: toCondition(on, rules),
+    repeatAfterHours: repeat_after_hours ?? DEFAULT_REPEAT_HOURS[on.type],
+    isEnabled: enabled,
+    deliver: toDestinations(deliver, before, rules),
+  };
+}
+
+/** The definition of a watch of which some members change. @throws WrongWatchError */
+export function toChanged(sent: unknown, before: Definition, rules: DefinitionRules): Definition {
+  const { name, on, repeat_after_hours, enabled, deliver } = parsed(changedWatchSchema, sent);
+  return {
+    name: name ?? before.name,
+    on: on === undefined ? before.on : toCondition(on, rules),
+    repeatAfterHours: repeat_after_hours ?? before.repeatAfterHours,
+    isEnabled: enabled ?? before.isEnabled,
+    deliver: deliver === undefined ? before.deliver : toDestinations(deliver, before.deliver, rules),
+  };
+}
+
+function toDestinations(sent: readonly SentDestination[], before: readonly Destination[], rules: DefinitionRules) {
+  return sent.map((each) => {
+    const destination = toDestination(each, before, rules);
+    if (typeof destination === "string") throw new WrongWatchError(`deliver: ${destination}`);
+    const refused = rules.checkDestination(destination);
+    if (refused !== undefined) throw new WrongWatchError(`deliver: ${refused}`);
+    return destination;
+  });
+}
+
+/** @throws WrongWatchError that names the first member that is wrong. */
+function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.join(".") ?? "";
+  throw new WrongWatchError(path === "" ? NO_DEFINITION : `${path}: ${issue?.message}`);
+}
+
+/** The condition as it is stored. @throws WrongWatchError for one that nothing can meet. */
+function toCondition(sent: z.output<typeof sentConditionSchema>, { catalogue }: DefinitionRules): WatchCondition {
+  switch (sent.type) {
+    case "network_seen":
+      return { ...sent, networks: [...new Set(sent.networks.map(toNetwork))] };
+    case "tag_rises": {
+      const tag = catalogue.all().find(({ slug, id }) => slug === sent.tag || id === sent.tag.toLowerCase());
+      if (tag === undefined) throw new WrongWatchError(`on.tag: no tag is called "${sent.tag}"`);
+      return { ...sent, tag: tag.slug };
+    }
+    case "new_value":
+      return { ...sent, min_addresses: sent.min_addresses ?? DEFAULT_MIN_ADDRESSES };
+    case "sensor_silent":
+      return { ...sent, sensors: [...new Set(sent.sensors ?? [])] };
+    case "search_matches":
+      return sent;
+  }
+}
+
+function toNetwork(text: string): string {
+  const network = parseNetwork(plainIpv4(text.trim()));
+  if (typeof network === "string") throw new WrongWatchError(`on.networks: "${text}": ${network}`);
+  return `${numberToIpv4(network.first)}/${network.length}`;
+}
