@@ -140,6 +140,7 @@ export const settingsSchema = z.object({
     .string()
     .refine(isMailAddress, "takes an address like noisefloor@example.org or Noisefloor <noisefloor@example.org>")
     .optional(),
+  WATCHES_FILE: z.string().optional(),
   WATCH_DESTINATIONS: list("takes addresses and networks like 127.0.0.1, separated by commas", isNetwork),
 
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
@@ -300,6 +301,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     hpfeeds: hpfeedsSettings(variables),
     syslog: syslogSettings(variables),
     mail: mailSettings(variables),
+    watchesFile: variables.WATCHES_FILE,
     watchDestinations: variables.WATCH_DESTINATIONS,
   };
 }

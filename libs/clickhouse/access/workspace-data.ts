@@ -68,7 +68,7 @@ const madeForOthers = defineQuery({
 
 /**
  * Deletes a workspace itself and what it has made for others to read, which another one with its id must not find: its
- * feeds, with what these have told, and their tokens. Its keys and its sensors' keys stay as they are.
+ * feeds, with what these have told, their tokens, and its watches with their events. Its keys and its sensors' keys stay as they are.
  */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
   const { feedIds, tokenIds, slugs } = await runForOne(client, madeForOthers, { workspaceId });
@@ -84,5 +84,33 @@ export async function deleteWorkspace(client: ClickHouseClient, workspaceId: str
   await mutate(client, { table: "credentials", ...ofWorkspace, change: `${ofWorkspace.change} AND kind = 'feed'` });
   await mutate(client, { table: "feeds", ...ofWorkspace });
   await mutate(client, { table: "guard_networks", ...ofWorkspace });
+  await deleteWatches(client, ofWorkspace);
   await mutate(client, { table: "workspaces", ...ofWorkspace });
 }
+
+const ownWatches = defineQuery({
+  name: "watches-of-workspace",
+  sql: "SELECT groupUniqArray(toString(watch_id)) AS ids FROM watches WHERE workspace_id = {workspaceId:String}",
+  params: z.object({ workspaceId: z.string() }),
+  row: z.object({ ids: z.array(z.string()) }),
+});
+
+/** A look has events of several workspaces: those of the others stay. */
+async function deleteWatches(
+  client: ClickHouseClient,
+  ofWorkspace: { readonly change: string; readonly params: { readonly workspaceId: string } },
+): Promise<void> {
+  const { ids } = await runForOne(client, ownWatches, ofWorkspace.params);
+  const ofWatches = { change: "DELETE WHERE watch_id IN {ids:Array(UUID)}", params: { ids } };
+  const kept = EVENT_COLUMNS.map(
+    (column) => `${column} = arrayFilter((each, owner) -> owner != {workspaceId:String}, ${column}, workspace_ids)`,
+  );
+  const change = `UPDATE ${kept.join(", ")} WHERE has(workspace_ids, {workspaceId:String})`;
+  await mutate(client, { table: "watch_log", change, params: ofWorkspace.params });
+  await mutate(client, { table: "watch_deliveries", ...ofWatches });
+  await mutate(client, { table: "watch_known", ...ofWatches });
+  await mutate(client, { table: "watches", ...ofWorkspace });
+}
+
+/** The columns of the log with a value for each event. */
+const EVENT_COLUMNS = ["event_ids", "workspace_ids", "watch_ids", "bodies", "subjects", "subject_times"] as const;

@@ -1,3 +1,4 @@
+import { v5 as uuidV5 } from "uuid";
 import { z } from "zod";
 
 /** What `new_value` watches: the fields, as the search calls them. */
@@ -79,3 +80,9 @@ export const MAX_LATE_HOURS = 24;
 export const EVENTS_KEPT_DAYS = 90;
 /** Addresses, values or sensors that an event lists; it counts all. */
 export const MAX_LISTED = 100;
+
+const WATCH_NAMESPACE = "d3a0c1a4-4a8e-4a53-8f7f-1f0a3f0c7b52";
+
+/** Of a watch of a file: the same for the same name in every process. */
+export const watchIdOfFile = (workspaceId: string, name: string) =>
+  uuidV5(JSON.stringify([workspaceId, name]), WATCH_NAMESPACE);

@@ -10,6 +10,7 @@ import { openSender } from "@noisefloor/query/watches/deliver/sender.ts";
 import { openWatches, type Watches } from "@noisefloor/query/watches/service.ts";
 import type { Caches } from "./caches.ts";
 import type { ServiceContext } from "./service-context.ts";
+import { followWatchesFile } from "./watches-file.ts";
 
 /** How often one of the processes looks for what watches wait for. */
 const LOOK_MS = 2_000;
@@ -61,6 +62,10 @@ export function openWatchesOf(
     everyMs: LOOK_MS,
   });
   closeStack.add(watches.stop);
+  if (settings.watchesFile !== undefined) {
+    const rules = { ...watches, catalogue, now: Date.now, accessCache: access };
+    closeStack.add(followWatchesFile(settings.watchesFile, rules, log));
+  }
   const state = watches.state;
   metrics.gauge("noisefloor_watches_leader", "1 while this process looks after the watches of all", () =>
     state().isLeader ? 1 : 0,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access/workspaces.ts";
 import { credentials, makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
@@ -9,11 +10,15 @@ import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
+import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { appendLook, readEvents } from "@noisefloor/clickhouse/watches/log.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
+import type { Watch } from "@noisefloor/domain/watches/watch.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openSensorKeyWorld, type SensorKeyWorld, TEAM_A, TEAM_B } from "../../support/intake/sensor-key-world.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
+import { makeWatch } from "../../support/worlds/watching-process.ts";
 import { makeTag } from "../../support/worlds/world.ts";
 
 let keys: SensorKeyWorld;
@@ -65,6 +70,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     [TEAM_A, TEAM_B].map(({ workspaceId }) => ({ ...counted, hour, workspaceId, lastAt: hour })),
   );
   const createdAt = Date.now();
+  const watches: Watch[] = [];
   for (const { workspaceId } of [TEAM_A, TEAM_B]) {
     const id = feedIdOf(workspaceId, "own");
     const definition = {
@@ -82,8 +88,17 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     await writeFeedTokens(client, [credential], createdAt);
     const guard = { id, workspaceId, network: "45.0.0.0/8", note: "", createdAt };
     await writeGuardNetwork(client, guard, createdAt);
+    const watch = makeWatch(workspaceId, { type: "network_seen", networks: ["45.0.0.0/8"] });
+    await watchDefinitions.write(client, [watch], createdAt);
+    watches.push(watch);
   }
+  const events = watches.map(({ id, workspaceId }) => ({
+    ...{ id: randomUUID(), workspaceId, watchId: id, body: workspaceId, subjects: [1], times: [1] },
+  }));
+  await appendLook(client, { holder: "test", position: "", events }, undefined);
   const tables = [
+    "watches",
+    "(SELECT arrayJoin(workspace_ids) AS workspace_id FROM watch_log) AS events",
     "observations",
     "address_tags",
     "tag_activity_hourly",
@@ -110,6 +125,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
   expect((await run(client, deadLetterRights, {})).map(({ publishRight }) => publishRight)).toEqual([
     "personal/team-b",
   ]);
+  expect(await readEvents(client, { limit: 10 })).toMatchObject([{ watchId: events[1]?.watchId, body: "team-b" }]);
   const valid = (await credentials.read(client)).filter(({ isRevoked }) => !isRevoked);
   expect(valid.map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
   expect(valid.map(({ workspaceId }) => workspaceId)).toContain("team-b");
