@@ -82,9 +82,10 @@ export async function appendLook(
   return head?.look === look && head.holder === holder ? head : undefined;
 }
 
-const events = defineQuery({
-  name: "watch-events",
-  sql: `SELECT look, number - 1 AS index, toString(event_id) AS id, workspace_id AS workspaceId,
+const events = (order: "ASC" | "DESC") =>
+  defineQuery({
+    name: "watch-events",
+    sql: `SELECT look, number - 1 AS index, toString(event_id) AS id, workspace_id AS workspaceId,
       toString(watch_id) AS watchId, body
     FROM (SELECT look, event_ids, workspace_ids, watch_ids, bodies FROM watch_log
       WHERE look >= {look:UInt64} AND notEmpty(event_ids) AND looked_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
@@ -95,24 +96,26 @@ const events = defineQuery({
     WHERE (look, index) >= ({look:UInt64}, {index:UInt64})
       AND (empty({workspace:String}) OR workspace_id = {workspace:String})
       AND (empty({watch:String}) OR watch_id = toUUIDOrZero({watch:String}))
-    ORDER BY look, index LIMIT {limit:UInt32}`,
-  params: z.object({
-    look: z.int(),
-    index: z.int(),
-    since: z.int(),
-    workspace: z.string(),
-    watch: z.string(),
-    limit: z.int(),
-  }),
-  row: z.object({
-    look: z.int(),
-    index: z.int(),
-    id: z.string(),
-    workspaceId: z.string(),
-    watchId: z.string(),
-    body: z.string(),
-  }),
-});
+    ORDER BY look ${order}, index ${order} LIMIT {limit:UInt32}`,
+    params: z.object({
+      look: z.int(),
+      index: z.int(),
+      since: z.int(),
+      workspace: z.string(),
+      watch: z.string(),
+      limit: z.int(),
+    }),
+    row: z.object({
+      look: z.int(),
+      index: z.int(),
+      id: z.string(),
+      workspaceId: z.string(),
+      watchId: z.string(),
+      body: z.string(),
+    }),
+  });
+const oldestEvents = events("ASC");
+const newestEvents = events("DESC");
 
 export type LoggedEvent = StoredEvent & EventPosition;
 
@@ -129,7 +132,17 @@ export type EventFilter = {
 export const readEvents = (
   client: ClickHouseClient,
   { workspaceId = "", watchId = "", from = LOG_START, since = 0, limit }: EventFilter,
-): Promise<LoggedEvent[]> => run(client, events, { ...from, since, workspace: workspaceId, watch: watchId, limit });
+): Promise<LoggedEvent[]> =>
+  run(client, oldestEvents, { ...from, since, workspace: workspaceId, watch: watchId, limit });
+
+/** The last events of the log, in its order. */
+export const readNewestEvents = async (
+  client: ClickHouseClient,
+  { workspaceId, watchId = "", limit }: Pick<EventFilter, "watchId" | "limit"> & { readonly workspaceId: string },
+): Promise<LoggedEvent[]> =>
+  (
+    await run(client, newestEvents, { ...LOG_START, since: 0, workspace: workspaceId, watch: watchId, limit })
+  ).reverse();
 
 const told = defineQuery({
   name: "watch-told",

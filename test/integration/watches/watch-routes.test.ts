@@ -155,8 +155,18 @@ test("events come by pages with a cursor, as a stream with Last-Event-ID, as Ato
     events: [],
     cursor: rest.cursor,
   });
+  const newest = page.parse((await ask("GET", "/events?limit=2&newest=true")).body);
+  expect(newest.events.map((event) => event.id)).toEqual([first.events[1]?.id, rest.events[0]?.id]);
+  expect(newest).toMatchObject({ cursor: rest.cursor, has_more: false });
+  expect((await ask("GET", `/events?newest=true&after=${rest.cursor}`)).status).toBe(400);
+  expect((await ask("GET", `/${id}`)).body).toMatchObject({ last_event_at: expect.stringMatching(/Z$/) });
 
   await eventually(async () => expect(received).toHaveLength(4));
+  await eventually(async () =>
+    expect((await ask("GET", "")).body).toMatchObject({
+      watches: expect.arrayContaining([expect.objectContaining({ id, undelivered: 0 })]),
+    }),
+  );
   await eventually(async () =>
     expect((await ask("GET", `/${id}/deliveries`)).body).toMatchObject({
       deliveries: [1, 2, 3].map(() => ({ state: "delivered", attempts: 1, last_status: 200, next_attempt_at: "" })),

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { readActivity } from "@noisefloor/clickhouse/watches/activity.ts";
 import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import type { Watch } from "@noisefloor/domain/watches/watch.ts";
@@ -146,6 +147,8 @@ export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps):
     return watch;
   };
 
+  const activityOf = async (watch: Watch) => (await readActivity(client, watch.workspaceId))(watch);
+
   /** Makes what is there known before the watch counts, and stores it. */
   const save = async (
     request: FastifyRequest,
@@ -169,17 +172,20 @@ export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps):
     await cache.refresh();
     const made = new Set(watch.deliver.map(({ id }) => id));
     for (const { id } of before?.deliver ?? []) made.delete(id);
-    return toWireWatch(cache.byId(watch.id) ?? { ...watch, updatedAt: now }, made);
+    const saved = cache.byId(watch.id) ?? { ...watch, updatedAt: now };
+    return toWireWatch(saved, await activityOf(saved), made);
   };
   app.implement(listWatches, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
     await cache.refresh();
-    return { watches: cache.ofWorkspace(workspaceId).map((watch) => toWireWatch(watch)) };
+    const activityIn = await readActivity(client, workspaceId);
+    return { watches: cache.ofWorkspace(workspaceId).map((watch) => toWireWatch(watch, activityIn(watch))) };
   });
 
   app.implement(getWatch, async (request) => {
     const { workspaceId } = managerOf(request, deps.authenticate);
-    return toWireWatch(await ownWatch(workspaceId, request.params.id));
+    const watch = await ownWatch(workspaceId, request.params.id);
+    return toWireWatch(watch, await activityOf(watch));
   });
 
   app.implement(

@@ -1,12 +1,11 @@
 import { Readable } from "node:stream";
-import { type EventPosition, LOG_START, type LoggedEvent, readEvents } from "@noisefloor/clickhouse/watches/log.ts";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { type EventPosition, LOG_START, readEvents, readNewestEvents } from "@noisefloor/clickhouse/watches/log.ts";
 import { eventSchema } from "@noisefloor/domain/watches/event.ts";
 import { EVENTS_KEPT_DAYS } from "@noisefloor/domain/watches/watch.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { credentialOf } from "@noisefloor/http/requests/key.ts";
 import { pageToken } from "@noisefloor/http/requests/page-token.ts";
-import { type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
+import { boolean, type RawQuery, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { onClosed } from "@noisefloor/http/responses/pending-responses.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -48,6 +47,10 @@ export const EXAMPLE_EVENT = {
     ],
   },
 };
+const NEWEST = boolean({
+  name: "newest",
+  description: "The newest events in the place of the oldest, in the same order; not beside `after`.",
+});
 const success = {
   status: 200 as const,
   description: "Events, the oldest first.",
@@ -75,7 +78,7 @@ export const listEvents = defineOperation({
   summary: "The events of all watches of a workspace",
   description: `${KEPT} Those of deleted watches, too.`,
   pathParameters: {},
-  queryParameters: [AFTER.parameter, LIMIT],
+  queryParameters: [AFTER.parameter, NEWEST, LIMIT],
   success,
   errorResponses: { 400: WRONG_AFTER, 401: UNAUTHORIZED },
 });
@@ -89,7 +92,7 @@ export const listEventsOfWatch = defineOperation({
   summary: "The events of a watch",
   description: KEPT,
   pathParameters: { id: WATCH_ID },
-  queryParameters: [AFTER.parameter, LIMIT],
+  queryParameters: [AFTER.parameter, NEWEST, LIMIT],
   success,
   errorResponses: { 400: WRONG_AFTER, 401: UNAUTHORIZED, 404: WATCH_NOT_FOUND },
 });
@@ -105,10 +108,15 @@ const MAX_STREAMS = 20;
 export function registerEvents(app: FastifyInstance, deps: WatchRouteDeps): void {
   const { client, cache } = deps.watches;
   const answer = async (request: FastifyRequest<{ Querystring: RawQuery }>, workspaceId: string, watchId?: string) => {
-    const from = AFTER.read(request.query, undefined) ?? LOG_START;
+    const isNewest = readParameter(request.query, NEWEST);
+    const position = AFTER.read(request.query, undefined);
+    if (isNewest && position !== undefined) throw new HttpError(400, "Invalid parameter: newest, beside after");
+    const from = position ?? LOG_START;
     const limit = readParameter(request.query, LIMIT);
-    const filter = { workspaceId, ...(watchId !== undefined && { watchId }), from, limit: limit + 1 };
-    const found = await readEvents(client, filter);
+    const filter = { workspaceId, ...(watchId !== undefined && { watchId }) };
+    const found = isNewest
+      ? await readNewestEvents(client, { ...filter, limit })
+      : await readEvents(client, { ...filter, from, limit: limit + 1 });
     const events = found.slice(0, limit);
     const last = events.at(-1);
     return {
@@ -137,19 +145,9 @@ export function registerEvents(app: FastifyInstance, deps: WatchRouteDeps): void
   };
   app.get("/v3/watches/events.atom", async (request, reply) => {
     const workspaceId = readerOf(request);
-    const all: LoggedEvent[] = [];
-    // The newest: the log is read in its order, a page at a time.
-    const since = deps.now() - EVENTS_KEPT_DAYS * DAY_MS;
-    for (let from = LOG_START; ; ) {
-      const page = await readEvents(client, { workspaceId, from, since, limit: 1_000 });
-      all.push(...page);
-      all.splice(0, Math.max(0, all.length - MAX_ENTRIES));
-      const last = page.at(-1);
-      if (page.length < 1_000 || last === undefined) break;
-      from = after(last);
-    }
+    const newest = await readNewestEvents(client, { workspaceId, limit: MAX_ENTRIES });
     reply.type("application/atom+xml; charset=utf-8");
-    return Buffer.from(atomFeed(all.reverse(), deps.publicUrl));
+    return Buffer.from(atomFeed(newest.reverse(), deps.publicUrl));
   });
   const closing = new AbortController();
   app.addHook("preClose", async () => closing.abort());

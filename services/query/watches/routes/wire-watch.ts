@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { WatchActivity } from "@noisefloor/clickhouse/watches/activity.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import {
@@ -12,7 +13,7 @@ import {
 import { errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
-import { storedText, timestamp, uuid } from "../../wire.ts";
+import { count, none, storedText, timestamp, uuid } from "../../wire.ts";
 
 export const WATCHES = { group: "Watches" } as const;
 export const UNAUTHORIZED = errorResponse("No valid key.", "Unauthorized");
@@ -118,6 +119,8 @@ export const watchSchema = z
     deliver: z.array(wireDestinationSchema),
     origin: z.enum(["api", "file"]).describe("`file` for one of `WATCHES_FILE`, which alone changes it."),
     since: timestamp.describe("What is stored since then counts."),
+    last_event_at: timestamp.or(none).describe("Empty without an event in 90 days."),
+    undelivered: count.describe("Deliveries that were tried, or given up, and did not arrive."),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -132,6 +135,8 @@ export const EXAMPLE_WATCH = {
   deliver: [{ id: "0f7c1f9a", off: false, type: "webhook", url: "https://soar.example.org/hook", format: "standard" }],
   origin: "api",
   since: "2026-11-20T12:00:00Z",
+  last_event_at: "2026-11-20T13:20:30Z",
+  undelivered: 0,
   created_at: "2026-11-20T12:00:00Z",
   updated_at: "2026-11-20T12:00:00Z",
 };
@@ -142,7 +147,11 @@ export const SENT_WATCH = {
 };
 
 /** @param shown the ids of destinations whose secrets are shown, this once. */
-export function toWireWatch(watch: Watch, shown: ReadonlySet<string> = new Set()): z.input<typeof watchSchema> {
+export function toWireWatch(
+  watch: Watch,
+  { lastEventAt, undelivered }: WatchActivity,
+  shown: ReadonlySet<string> = new Set(),
+): z.input<typeof watchSchema> {
   return {
     id: watch.id,
     name: watch.name,
@@ -152,6 +161,8 @@ export function toWireWatch(watch: Watch, shown: ReadonlySet<string> = new Set()
     deliver: watch.deliver.map((destination) => toWireDestination(destination, shown.has(destination.id))),
     origin: watch.origin,
     since: formatTimestamp(watch.sinceAt),
+    last_event_at: lastEventAt === 0 ? "" : formatTimestamp(lastEventAt),
+    undelivered,
     created_at: formatTimestamp(watch.createdAt),
     updated_at: formatTimestamp(watch.updatedAt),
   };
