@@ -100,6 +100,7 @@ test("rejected requests, tags, tag activity and everything else that is no looku
     ["/v3/stats/countries/DE", 200],
     ["/v3/stats/classifications", 200],
     ["/v3/stats/first-seen", 200],
+    ["/v3/today", 200],
     ["/ping", 401],
     [`/v3/noise/ips/${NOISE}/sensors`, 403],
     ["/v3/ip/10.0.0.1", 400],

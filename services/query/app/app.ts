@@ -163,7 +163,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagSummary(app, routeDeps);
   registerCves(app, routeDeps);
   registerStats(app, { ...routeDeps, index });
-  registerToday(app, { ...routeDeps, ...deps.feeds, index, publicUrl });
+  registerToday(app, { ...routeDeps, ...deps.feeds, publicUrl });
   const limitToken = limitTokens(now);
   registerFeeds(app, {
     ...routeDeps,

@@ -10,14 +10,14 @@ import { STATS_COST, TODAY_COST } from "../costs.ts";
 import { readScopes } from "../parameters.ts";
 import { createSharedAnswers, type SharedQuestion } from "../shared-answers.ts";
 import { firstSeenSince } from "../stats/first-seen.ts";
-import { countAllSeen, type SeenDeps } from "../stats/seen-addresses.ts";
+import { countSeen } from "../stats/queries.ts";
 import { readStoredSpan, type StoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { newPaths } from "./new-paths.ts";
 import { getToday, MAX_LISTED, MIN_ADDRESSES } from "./operation.ts";
 import { type Day, readTagNews, type TagNews } from "./tags.ts";
 import { readWorkspaceNews, type SearchOf, type WorkspaceDeps } from "./workspace.ts";
 
-export type TodayDeps = RouteDeps & SeenDeps & WorkspaceDeps & { readonly publicUrl: string };
+export type TodayDeps = RouteDeps & WorkspaceDeps & { readonly publicUrl: string };
 
 const MAX_KEPT = 100;
 /** Every visit of the explorer asks, and most callers ask for the same. */
@@ -79,17 +79,20 @@ async function readNews(day: Day, deps: TodayDeps, signal: AbortSignal): Promise
   const { scopes, start: from, since } = day;
   const stored = await readStoredSpan(day, deps.read, signal);
   if (!hasYesterday(stored, day)) {
-    const seen = await countAllSeen({ scopes, from }, deps, signal);
+    const seen = onlyRow(countSeen, await deps.read(countSeen, { scopes, from }, signal)).active_ips;
     return { stored, seen, fresh: 0, paths: { count: 0, paths: [] }, tags: NO_TAG_NEWS };
   }
   await refreshOutdated(deps);
   const [seen, fresh, tags, paths] = await Promise.all([
-    countAllSeen({ scopes, from }, deps, signal),
+    deps.read(countSeen, { scopes, from }, signal),
     deps.read(firstSeenSince, { scopes, from, since, limit: 1 }, signal),
     readTagNews(day, deps, signal),
     deps.read(newPaths, { scopes, from, since, minAddresses: MIN_ADDRESSES }, signal),
   ]);
-  return { stored, seen, fresh: onlyRow(firstSeenSince, fresh).total_ips, paths: onlyRow(newPaths, paths), tags };
+  return {
+    ...{ stored, tags, seen: onlyRow(countSeen, seen).active_ips, fresh: onlyRow(firstSeenSince, fresh).total_ips },
+    paths: onlyRow(newPaths, paths),
+  };
 }
 
 function toWire({ seen, fresh, paths, tags }: News, { start }: Day, searchOf: SearchOf) {

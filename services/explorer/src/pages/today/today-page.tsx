@@ -37,14 +37,16 @@ function News({ news }: { readonly news: Today }) {
   return (
     <>
       <Numbers {...news} />
-      <h2>Yours</h2>
+      <div class="bar-of-choices">
+        <h2>Yours</h2>
+      </div>
       {key === "" ? (
         <p class="notice">
           Enter the key of your workspace with the button Key at the top to see which of your own networks scan, which
           of your sensors are silent, and how your feeds have changed.
         </p>
       ) : (
-        <div class="grid">
+        <div class="grid news">
           <OwnAddresses of={news.own_addresses} />
           <SilentSensors of={news.silent_sensors} />
           <ChangedFeeds of={news.feeds} />
@@ -53,8 +55,10 @@ function News({ news }: { readonly news: Today }) {
       )}
       {news.metadata.has_yesterday ? (
         <>
-          <h2>On the Internet</h2>
-          <div class="grid">
+          <div class="bar-of-choices">
+            <h2>On the Internet</h2>
+          </div>
+          <div class="grid news">
             <RisingTags of={news.rising_tags} comparedDays={news.metadata.compared_days} />
             <NewTags of={news.new_tags} />
             <NewPaths of={news.new_paths} />
@@ -85,7 +89,7 @@ function Numbers({ addresses: { seen, new: fresh }, metadata }: Pick<Today, "add
       </p>
       <p class="faint">
         {metadata.has_yesterday
-          ? `New is what was not seen before, since observations begin: at ${formatMinute(from)}.`
+          ? `New is what no observation had before: the oldest are of ${formatMinute(from)}.`
           : `Nothing can be called new yet: observations begin at ${formatMinute(from)}, within the last 24 hours.`}{" "}
         Charts of what came in are in the <a href={`${BASE}/overview`}>overview</a>.
       </p>
