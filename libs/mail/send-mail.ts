@@ -1,5 +1,4 @@
 import { unlessAborted } from "@noisefloor/domain/time/unless-aborted.ts";
-import { createTransport } from "nodemailer";
 
 export type MailServer = {
   /** `smtps://user:password@host` or `smtp://host:587`. */
@@ -31,6 +30,8 @@ const isTemporary = ({ responseCode = 0 }: { readonly responseCode?: number | un
  * @throws Error that says why, when the server takes it for none of them, or may take it later for one.
  */
 export async function sendMail({ url, from, ca }: MailServer, mail: Mail, signal?: AbortSignal): Promise<string> {
+  // Most services send no mail: it takes 16 MB.
+  const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     url,
     connectionTimeout: STEP_MS,
