@@ -5,6 +5,7 @@ import { kill } from "../soak/kill.ts";
 import { runScenario } from "../soak/scenario.ts";
 import { storeOutage } from "../soak/store-outage.ts";
 import { terminate } from "../soak/terminate.ts";
+import { watches } from "../soak/watches.ts";
 import { onDemand } from "../support/servers/on-demand.ts";
 import { type SoakServers, startSoakServers } from "../support/worlds/soak-stage.ts";
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => servers.close());
 
 // The longer ones run only in the soak.
-test.each([kill, storeOutage, badEvents, terminate, follow])(
+test.each([kill, storeOutage, badEvents, terminate, follow, watches])(
   "$promise",
   async (scenario) => {
     const options = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;

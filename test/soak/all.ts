@@ -8,6 +8,7 @@ import { overLimit } from "./over-limit.ts";
 import type { Scenario } from "./scenario.ts";
 import { storeOutage } from "./store-outage.ts";
 import { terminate } from "./terminate.ts";
+import { watches } from "./watches.ts";
 
 /** In the order in which they run. */
 export const ALL_SCENARIOS: readonly Scenario[] = [
@@ -19,5 +20,6 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   overLimit,
   badEvents,
   terminate,
+  watches,
   load,
 ];

@@ -6,7 +6,7 @@ import getPort from "get-port";
 import type { CommandLine, Finished } from "./command-line.ts";
 import { urlsOf } from "./databases.ts";
 
-/** A real `noisefloor ingest`. */
+/** A real `noisefloor ingest`, or another service. */
 export type IngestProcess = {
   readonly pid: number;
   /** Its log so far. */
@@ -41,9 +41,13 @@ export function environmentOf(store: ClickHouseConnection, kafka?: KafkaSettings
   };
 }
 
-export async function startIngest(commandLine: CommandLine, env: Record<string, string>): Promise<IngestProcess> {
+export async function startIngest(
+  commandLine: CommandLine,
+  env: Record<string, string>,
+  command: "ingest" | "query" = "ingest",
+): Promise<IngestProcess> {
   const port = await getPort({ host: "127.0.0.1" });
-  const { child, errors, finished } = commandLine.run(["ingest"], { ...env, HTTP_PORT: String(port) });
+  const { child, errors, finished } = commandLine.run([command], { ...env, HTTP_PORT: String(port) });
   const pid = child.pid ?? 0;
   const memory: number[] = [];
   let ended: Finished | undefined;
@@ -68,7 +72,7 @@ export async function startIngest(commandLine: CommandLine, env: Record<string, 
     },
     unexpectedExit() {
       if (ended === undefined || isEndWanted) return undefined;
-      return `ingest ended by itself with ${ended.code}: ${ended.stderr.slice(-1_500)}`;
+      return `${command} ended by itself with ${ended.code}: ${ended.stderr.slice(-1_500)}`;
     },
     async kill() {
       isEndWanted = true;

@@ -74,6 +74,8 @@ export type Stage = {
   readonly events: readonly KnownEvent[];
   /** Starts one more ingest process; `env` may put it in another group. */
   ingest(env?: Record<string, string>): Promise<IngestProcess>;
+  /** Starts a query process. */
+  query(env?: Record<string, string>): Promise<IngestProcess>;
   /** Publishes some of the known events, in the background. */
   publish(events: readonly KnownEvent[]): EventFlow;
   /** The number of published observations; those published twice count twice. */
@@ -147,6 +149,11 @@ export async function openStage(servers: SoakServers, options: StageOptions): Pr
       if (unexpectedExit !== undefined) throw new Error(unexpectedExit);
     }
   };
+  const start = async (command: "ingest" | "query", env: Record<string, string>) => {
+    const started = await startIngest(commandLine, { NODE_OPTIONS: MEMORY_OPTIONS, ...env }, command);
+    processes.push(started);
+    return started;
+  };
   return {
     servers,
     kafka,
@@ -154,15 +161,8 @@ export async function openStage(servers: SoakServers, options: StageOptions): Pr
     tags,
     random,
     events,
-    async ingest(env = {}) {
-      const started = await startIngest(commandLine, {
-        ...environmentOf(connection, kafka),
-        NODE_OPTIONS: MEMORY_OPTIONS,
-        ...env,
-      });
-      processes.push(started);
-      return started;
-    },
+    ingest: (env = {}) => start("ingest", { ...environmentOf(connection, kafka), ...env }),
+    query: (env = {}) => start("query", { ...environmentOf(connection), ...env }),
     publish(some) {
       const own = ownRandom();
       return startFlow(kafka, counted(messagesOf(some, own), true), own);
