@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { KnownEvent } from "../support/builders/known-events.ts";
 import type { Random } from "../support/builders/random.ts";
 import { eventually } from "../support/eventually.ts";
+import type { IngestProcess } from "../support/worlds/ingest-process.ts";
 import type { Stage } from "../support/worlds/soak-stage.ts";
 import { makeWatch } from "../support/worlds/watching-process.ts";
 import type { Scenario } from "./scenario.ts";
@@ -73,6 +74,8 @@ export const watches: Scenario = {
           looking[victim] = await query();
         }
         await flow.done;
+        // A start gives up on a store that does not answer for long; a supervisor would start it again.
+        if (random.chance(0.7)) await Promise.all(looking.map(listening));
         if (extent === "test" || turn % 5 === 4) say(`${turn + 1} of ${kills} kills`);
       }
       await stage.drained();
@@ -122,6 +125,8 @@ export const watches: Scenario = {
     }
   },
 };
+
+const listening = (query: IngestProcess) => eventually(() => query.metric("noisefloor_watches_leader"), MINUTE_MS);
 
 type Receiver = { readonly url: string; readonly taken: ReadonlySet<string>; requests(): number; close(): void };
 

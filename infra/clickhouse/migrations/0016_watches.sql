@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS watch_log
     subjects      Array(Array(UInt64)) CODEC(ZSTD(1)),
     subject_times Array(Array(UInt32)) CODEC(ZSTD(1))
 )
-ENGINE = MergeTree
+ENGINE = ReplacingMergeTree
 ORDER BY look
 TTL toDateTime(looked_at, 'UTC') + toIntervalDay(90),
     toDateTime(looked_at, 'UTC') + toIntervalDay(1) DELETE WHERE empty(event_ids)

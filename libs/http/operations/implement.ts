@@ -97,8 +97,8 @@ function implement<Path extends string, Body extends z.ZodType>(
   });
 }
 
-/** Fastify would parse the body of a DELETE, or reject its type, which many clients name without a body. */
-async function ignoreBody({ raw: { headers } }: FastifyRequest): Promise<void> {
+/** For requests without a body: Fastify would parse one, or reject its type, which many clients name all the same. */
+export async function ignoreBody({ raw: { headers } }: FastifyRequest): Promise<void> {
   for (const name of ["content-type", "content-length", "transfer-encoding"]) delete headers[name];
 }
 

@@ -29,9 +29,8 @@ export type FileChanges = Readonly<Record<"made" | "changed" | "removed" | "same
 export function readWatchesFile(content: unknown): WatchesFile {
   const read = fileSchema.safeParse(content);
   if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const where = issue?.path.join(".") || "the file";
-  throw new WrongWatchError(`${where}: ${issue?.message}: a file has "watches", a list of which each has a "name"`);
+  const where = read.error.issues[0]?.path.join(".") || "the file";
+  throw new WrongWatchError(`${where} is wrong: a file has "watches", a list of which each has a "name"`);
 }
 
 /**

@@ -89,7 +89,7 @@ test("a watch is made, read, changed and deleted by its workspace alone, and sho
 });
 
 test.each([
-  [{}, /name/],
+  [{}, /name takes 1 to 200 characters/],
   [
     { ...NETWORK, on: { type: "network_seen", networks: ["45.0.0.1/24"] } },
     /on.networks: "45.0.0.1\/24": address has bits set/,

@@ -53,7 +53,7 @@ test("the watches of a file are those that there are, each known by its name; ot
 });
 
 test.each([
-  ["[]", /the file: .*a list of which each has a "name"/],
+  ["[]", /the file is wrong: .*a list of which each has a "name"/],
   ["watches: [{ on: {} }]", /watches.0.name/],
   [FILE.replace("soc", "nobody"), /there is no workspace "nobody"/],
   [FILE.replace("name: silent", "name: ours"), /"ours": two watches have this name/],

@@ -5,6 +5,8 @@ import { z } from "zod";
 export type Schema = {
   readonly $ref?: string | undefined;
   readonly anyOf?: readonly Schema[] | undefined;
+  readonly oneOf?: readonly Schema[] | undefined;
+  readonly const?: unknown;
   readonly type?: string | undefined;
   readonly enum?: readonly string[] | undefined;
   readonly pattern?: string | undefined;
@@ -24,6 +26,8 @@ export const schemaSchema: z.ZodType<Schema> = z.lazy(() =>
   z.object({
     $ref: z.string().optional(),
     anyOf: z.array(schemaSchema).optional(),
+    oneOf: z.array(schemaSchema).optional(),
+    const: z.unknown().optional(),
     type: z.string().optional(),
     enum: z.array(z.string()).optional(),
     pattern: z.string().optional(),
@@ -68,7 +72,9 @@ export function describedValues(
 
   const of = (given: Schema): fc.Arbitrary<unknown> => {
     const schema = resolve(given);
-    if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(of));
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices !== undefined) return fc.oneof(...choices.map(of));
+    if (schema.const !== undefined) return fc.constant(schema.const);
     switch (schema.type) {
       case "string":
         return textOf(schema);

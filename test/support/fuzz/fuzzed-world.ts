@@ -17,6 +17,7 @@ import { answerChecks, type CheckAnswer, OPERATION_HEADER } from "./check-answer
 import { describedValues } from "./described-values.ts";
 import { type DescribedOperation, descriptionSchema, type FuzzRequest, operationsOf } from "./drafts.ts";
 import { FEED_MEMBERS, FEED_TEXTS, makeFeeds } from "./fuzzed-feeds.ts";
+import { makeWatches, WATCH_MEMBERS, WATCH_TEXTS } from "./fuzzed-watches.ts";
 import { requestsFor } from "./requests.ts";
 import { wildAddress, wildText } from "./wild-text.ts";
 
@@ -136,6 +137,7 @@ const KNOWN_TEXTS = {
   start: fc.constantFrom("", "2020-01-01", "2020-01-01T00:30:00+01:00"),
   end: fc.constantFrom("", "2099-01-01", "2099-01-01T00:00:00Z"),
   ...FEED_TEXTS,
+  ...WATCH_TEXTS,
   // Tokens come from the page before.
   scroll: fc.constant(""),
   next: fc.constant(""),
@@ -147,6 +149,7 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
   const address = fc.oneof(routableAddress, wildAddress, wildText, fc.constantFrom(NOISE, RIOT));
   return {
     ...FEED_MEMBERS,
+    ...WATCH_MEMBERS,
     ips: fc.array(address, { minLength: 1, maxLength: 12 }),
     cves: fc.array(fc.oneof(fc.constant("CVE-2024-3094"), wildText), { minLength: 1, maxLength: 5 }),
     source_ip: fc.oneof({ weight: 6, arbitrary: routableAddress }, { weight: 1, arbitrary: wildAddress }),
@@ -165,6 +168,7 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
 async function callerWithFeeds(world: World, now: number): Promise<string> {
   const key = await world.addCaller("unlimited", ["community_dataset", "sensors"], "feeding");
   await makeFeeds(world, "feeding", now);
+  await makeWatches(world, "feeding", now);
   await world.refresh();
   return key;
 }

@@ -1,13 +1,23 @@
 import { numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
-import type { Destination, Watch, WatchCondition } from "@noisefloor/domain/watches/watch.ts";
+import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
+import {
+  type Destination,
+  MAX_DESTINATIONS,
+  MAX_WATCHED_NETWORKS,
+  NEW_VALUE_FIELDS,
+  type Watch,
+  type WatchCondition,
+} from "@noisefloor/domain/watches/watch.ts";
 import type { z } from "zod";
 import type { WatchesService, WatchRouteDeps } from "./deps.ts";
 import {
   changedWatchSchema,
   DEFAULT_MIN_ADDRESSES,
   DEFAULT_REPEAT_HOURS,
+  MAX_REPEAT_HOURS,
   type SentDestination,
+  SILENT_MINUTES,
   type sentConditionSchema,
   sentWatchSchema,
   toDestination,
@@ -66,9 +76,36 @@ function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.outp
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const path = issue?.path.join(".") ?? "";
-  throw new WrongWatchError(path === "" ? NO_DEFINITION : `${path}: ${issue?.message}`);
+  const path = (issue?.path ?? []).filter((part) => typeof part === "string");
+  for (; path.length > 0; path.pop()) {
+    const takes = TAKES[path.join(".")];
+    if (takes !== undefined) throw new WrongWatchError(`${path.join(".")} takes ${takes}`);
+  }
+  throw new WrongWatchError(NO_DEFINITION);
 }
+
+const TYPES = "network_seen, search_matches, tag_rises, new_value or sensor_silent";
+const TAKES: Readonly<Record<string, string>> = {
+  name: "1 to 200 characters",
+  on: `an object with a type: ${TYPES}`,
+  "on.type": TYPES,
+  "on.networks": `a list of 1 to ${MAX_WATCHED_NETWORKS} IPv4 networks`,
+  "on.query": `a query of 1 to ${MAX_QUERY_LENGTH} characters`,
+  "on.tag": "the slug of a tag",
+  "on.field": `one of ${NEW_VALUE_FIELDS.join(", ")}`,
+  "on.min_addresses": "a whole number from 1 to 1000",
+  "on.sensors": "a list of at most 1000 names of sensors",
+  "on.after_minutes": `a whole number from ${SILENT_MINUTES.min} to ${SILENT_MINUTES.max}`,
+  repeat_after_hours: `a whole number from 0 to ${MAX_REPEAT_HOURS}`,
+  enabled: "true or false",
+  deliver: `a list of at most ${MAX_DESTINATIONS} destinations`,
+  "deliver.type": "webhook, email, slack, mattermost, ntfy or syslog",
+  "deliver.url": "a URL of at most 2000 characters",
+  "deliver.format": "standard or greynoise",
+  "deliver.to": "a list of 1 to 20 addresses",
+  "deliver.port": "a whole number from 1 to 65535",
+  "deliver.transport": "tcp or tls",
+};
 
 /** The condition as it is stored. @throws WrongWatchError for one that nothing can meet. */
 function toCondition(sent: z.output<typeof sentConditionSchema>, { catalogue }: DefinitionRules): WatchCondition {

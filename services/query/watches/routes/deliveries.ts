@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { DELIVERY_STATES, readDeliveriesOf } from "@noisefloor/clickhouse/watches/deliveries.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { WatchEvent } from "@noisefloor/domain/watches/event.ts";
+import { ignoreBody } from "@noisefloor/http/operations/implement.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
@@ -118,6 +119,8 @@ export const testWatch = defineOperation({
 
 export const DELIVERY_OPERATIONS = [listDeliveries, retryDelivery, testWatch] as const;
 
+const WITHOUT_BODY = { onRequest: ignoreBody };
+
 export function registerDeliveries(app: FastifyInstance, deps: WatchRouteDeps): void {
   const { watches, publicUrl, now } = deps;
   const ownWatch = async (request: FastifyRequest<{ Params: { id: string } }>) => {
@@ -146,31 +149,39 @@ export function registerDeliveries(app: FastifyInstance, deps: WatchRouteDeps): 
     };
   });
 
-  app.implement(retryDelivery, async (request) => {
-    const watch = await ownWatch(request);
-    if (!(await watches.retry(watch, request.params.event_id))) throw new HttpError(404, NO_EVENT);
-    return { message: "The event is delivered again" };
-  });
+  app.implement(
+    retryDelivery,
+    async (request) => {
+      const watch = await ownWatch(request);
+      if (!(await watches.retry(watch, request.params.event_id))) throw new HttpError(404, NO_EVENT);
+      return { message: "The event is delivered again" };
+    },
+    WITHOUT_BODY,
+  );
 
-  app.implement(testWatch, async (request, _reply, { signal }) => {
-    const watch = await ownWatch(request);
-    if (watch.deliver.length === 0) throw new HttpError(409, "The watch delivers to nobody");
-    const event: WatchEvent = {
-      id: randomUUID(),
-      type: "test",
-      watch: { id: watch.id, name: watch.name },
-      detected_at: formatTimestamp(now()),
-      summary: `A test of the watch ${watch.name}`,
-      link: `${publicUrl}/watches/${watch.id}`,
-      data: {},
-    };
-    const stored = { id: event.id, workspaceId: watch.workspaceId, watchId: watch.id, body: JSON.stringify(event) };
-    const sent = await Promise.all(watch.deliver.map((destination) => watches.send(destination, stored, signal)));
-    const told = sent.find(({ isDelivered }) => !isDelivered) ?? sent[0];
-    return {
-      success: told?.isDelivered ?? false,
-      status_code: told?.status ?? 0,
-      response_body: told?.body || told?.error || "",
-    };
-  });
+  app.implement(
+    testWatch,
+    async (request, _reply, { signal }) => {
+      const watch = await ownWatch(request);
+      if (watch.deliver.length === 0) throw new HttpError(409, "The watch delivers to nobody");
+      const event: WatchEvent = {
+        id: randomUUID(),
+        type: "test",
+        watch: { id: watch.id, name: watch.name },
+        detected_at: formatTimestamp(now()),
+        summary: `A test of the watch ${watch.name}`,
+        link: `${publicUrl}/watches/${watch.id}`,
+        data: {},
+      };
+      const stored = { id: event.id, workspaceId: watch.workspaceId, watchId: watch.id, body: JSON.stringify(event) };
+      const sent = await Promise.all(watch.deliver.map((destination) => watches.send(destination, stored, signal)));
+      const told = sent.find(({ isDelivered }) => !isDelivered) ?? sent[0];
+      return {
+        success: told?.isDelivered ?? false,
+        status_code: told?.status ?? 0,
+        response_body: told?.body || told?.error || "",
+      };
+    },
+    WITHOUT_BODY,
+  );
 }
