@@ -85,6 +85,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("../commands/feeds/command.ts"),
   },
   {
+    name: "watches",
+    description: "be told when something happens: watches, their events, and where these are delivered",
+    load: () => import("../commands/watches/command.ts"),
+  },
+  {
     name: "fingerprints",
     description: "HASSH, JA3 and JA4 of clients, with the SSH banners and user agents that they were seen with",
     load: () => import("../commands/fingerprints.ts"),

@@ -12,7 +12,7 @@ export type QueryClientOptions = {
 };
 
 export type Question = {
-  readonly method?: "GET" | "PUT" | "POST" | "DELETE";
+  readonly method?: "GET" | "PUT" | "PATCH" | "POST" | "DELETE";
   /** From `/v3` on. */
   readonly path: string;
   /** Undefined values are left out. */

@@ -224,11 +224,12 @@ export function toDestination(
   if (kept !== undefined && kept.type !== type) return "a destination keeps its type";
   // Events have whole seconds.
   const made: SentDestination & { isOff: boolean; addedAt: number } = {
-    ...{ isOff: false, addedAt: kept?.addedAt ?? Math.floor(now() / 1_000) * 1_000 },
+    addedAt: Math.floor(now() / 1_000) * 1_000,
     ...DEFAULTS[type],
     ...(type === "webhook" && { secret: newSecret() }),
     ...kept,
     ...sent,
+    isOff: false,
     type,
     id: kept?.id ?? randomUUID().slice(0, 8),
   };
