@@ -30,7 +30,7 @@ const isTemporary = ({ responseCode = 0 }: { readonly responseCode?: number | un
  * @throws Error that says why, when the server takes it for none of them, or may take it later for one.
  */
 export async function sendMail({ url, from, ca }: MailServer, mail: Mail, signal?: AbortSignal): Promise<string> {
-  // Most services send no mail: it takes 16 MB.
+  // Most services send no mail, and would hold it in memory all the same.
   const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     url,

@@ -8,8 +8,8 @@ export type Lane<Task extends Due> = {
   stop(): void;
 };
 
-/** The longest time of a timer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Clocks are set and machines sleep, so the clock is read again after this long. */
+const MAX_TIMER_MS = 60_000;
 
 /**
  * Tasks of one destination: one after another, each when it is due, the one that is due first at first.
