@@ -93,6 +93,8 @@ export function wellAtFirst(at: number): readonly Sample[] {
     { name: "noisefloor_clock_skew_seconds", labels: of, value: -0.2 },
     { name: "noisefloor_feed_age_seconds", labels: feed, value: 40 },
     { name: "noisefloor_feed_fell_from", labels: feed, value: 0 },
+    { name: "noisefloor_watches_age_seconds", labels: { job: "noisefloor", ...QUERY }, value: 2 },
+    { name: "noisefloor_watches_undelivered", labels: { job: "noisefloor", ...QUERY }, value: 0 },
     { name: "noisefloor_feed_silent_tokens", labels: feed, value: 0 },
     { name: "noisefloor_benign_updates_total", labels: { ...of, outcome: "failed" }, value: 0 },
   ];
@@ -238,6 +240,16 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
     "a feed is not refreshed",
     all((minute) => [{ name: "noisefloor_feed_age_seconds", value: 60 * minute }]),
     ["NoisefloorFeedOld"],
+  ],
+  [
+    "nobody looks after the watches",
+    all((minute) => [{ name: "noisefloor_watches_age_seconds", value: 60 * minute }]),
+    ["NoisefloorWatchesUnattended"],
+  ],
+  [
+    "a receiver takes no events",
+    all(() => [{ name: "noisefloor_watches_undelivered", value: 3 }]),
+    ["NoisefloorEventsUndelivered"],
   ],
   [
     "a feed lost half of its addresses at once",
