@@ -38,8 +38,10 @@ export async function makeWatches({ client, watches }: World, workspaceId: strin
   await watches.cache.refresh();
 }
 
-const read = fc.constantFrom(READ, READ, READ, "none");
-const changed = fc.constantFrom(CHANGED, CHANGED, CHANGED, OF_FILE, "none");
+/** Most requests have no key of the workspace. */
+const mostly = (id: string, ...others: string[]) => fc.constantFrom(...Array<string>(12).fill(id), ...others);
+const read = mostly(READ, "none");
+const changed = mostly(CHANGED, OF_FILE, "none");
 
 /** What requests name. */
 export const WATCH_TEXTS = {
@@ -47,8 +49,8 @@ export const WATCH_TEXTS = {
   "listEventsOfWatch.id": read,
   "listWatchDeliveries.id": read,
   "retryWatchDelivery.id": read,
-  "retryWatchDelivery.event_id": fc.constantFrom(EVENT, EVENT, "none"),
-  "testWatch.id": fc.constantFrom(READ, READ, OF_FILE, "none"),
+  "retryWatchDelivery.event_id": mostly(EVENT, "none"),
+  "testWatch.id": mostly(READ, OF_FILE, "none"),
   "putWatch.id": changed,
   "patchWatch.id": changed,
   "deleteWatch.id": fc.constantFrom(...DELETED, OF_FILE, "none"),
