@@ -151,6 +151,27 @@ export function checkGuard(facts: Facts): Finding[] {
   return [warning("guard", text, 'see "noisefloor feeds guard attackers", and tell their owners')];
 }
 
+/** Max seconds without a look at the watches, and before a leader that was killed is replaced. */
+const MAX_WATCHES_AGE = 120;
+/** A receiver may be away for a moment. */
+const MANY_UNDELIVERED = 10;
+
+/** Watches that nobody looks after, and events that wait for their receivers. */
+export function checkWatches(facts: Facts): Finding[] {
+  const most = (name: string) => Math.max(0, ...samplesOf(facts, name).map(({ value }) => value));
+  const [age, undelivered] = [most("noisefloor_watches_age_seconds"), most("noisefloor_watches_undelivered")];
+  const findings: Finding[] = [];
+  if (age > MAX_WATCHES_AGE) {
+    const text = `not looked after for ${formatAge(age * 1_000)}: nobody is told of anything`;
+    findings.push(failure("watches", text, "see the log of the service; nothing is lost, it is told later"));
+  }
+  if (undelivered >= MANY_UNDELIVERED) {
+    const remedy = 'see "noisefloor watches", and the deliveries of each, which name the error';
+    findings.push(warning("watches", `${undelivered} deliveries of events wait for their receivers`, remedy));
+  }
+  return findings;
+}
+
 /** Max age of a feed, in seconds: a list that takes long to refresh rests for five minutes. */
 const MAX_FEED_AGE = 600;
 

@@ -210,6 +210,16 @@ test.each<[string, Facts, RegExp]>([
     /^warning guard: a feed's guard holds back 1 address that attacked/,
   ],
   [
+    "nobody looks after the watches",
+    withFeed("noisefloor_watches_age_seconds", 600),
+    /^failure watches: not looked after for 10 minutes: nobody is told of anything/,
+  ],
+  [
+    "many events wait for their receivers",
+    withFeed("noisefloor_watches_undelivered", 12),
+    /^warning watches: 12 deliveries of events wait for their receivers/,
+  ],
+  [
     "a followed file may not be read",
     withFollowed("unreadable", 100),
     /^warning followed files: unreadable: \/var\/log\/a/,

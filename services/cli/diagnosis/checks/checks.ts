@@ -13,6 +13,7 @@ import {
   checkKafka,
   checkLoad,
   checkServices,
+  checkWatches,
 } from "./check-services.ts";
 import {
   checkBackup,
@@ -52,6 +53,7 @@ export function diagnose(facts: Facts): Finding[] {
         ]),
     ...checkBenignUpdates(facts),
     ...checkGuard(facts),
+    ...checkWatches(facts),
     ...checkFeeds(facts),
   ];
   return findings.map(unlessLate);
