@@ -63,7 +63,7 @@ export function openWatchesOf(
   });
   closeStack.add(watches.stop);
   if (settings.watchesFile !== undefined) {
-    const rules = { ...watches, catalogue, now: Date.now, accessCache: access };
+    const rules = { ...watches, catalogue, now: Date.now, retentionDays, accessCache: access };
     closeStack.add(followWatchesFile(settings.watchesFile, rules, log));
   }
   const state = watches.state;

@@ -186,6 +186,30 @@ test("a sensor that stops is told of once each time, and one that was silent bef
   process = await startWatching(world);
 });
 
+test("a tag that rises above what is usual is told of once a day, with what that was made of", async () => {
+  await writeWatches(world, [makeWatch(WORKSPACE, { type: "tag_rises", tag: "mirai" }, { repeatAfterHours: 24 })]);
+  const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  const past = Array.from({ length: 20 * 24 }, (_, age) => hour - (age + 1) * HOUR_MS);
+  await world.store(
+    past.flatMap((at) => [1, 2, 3].map((host) => observation(`45.0.3.${host}`, at, { tags: ["mirai"] }))),
+  );
+  expect(await process.look()).toEqual([]);
+  const now = Date.now() - 1;
+  await world.store(Array.from({ length: 60 }, (_, host) => observation(`45.0.4.${host}`, now, { tags: ["mirai"] })));
+  const again = await startWatching(world);
+  await process.stop();
+  const [event, ...more] = await again.look();
+  expect(more).toEqual([]);
+  expect(event).toMatchObject({
+    type: "tag_rises",
+    summary: expect.stringMatching(/^mirai rises: 60 addresses in the hour from /),
+    data: { tag: { slug: "mirai" }, hour: formatTimestamp(hour), count: 60, expected: { median: 3 } },
+  });
+  await again.stop();
+  process = await startWatching(world);
+  expect(await process.look(), "told").toEqual([]);
+});
+
 test("processes that look at the same time, are killed or stop tell everything once", async () => {
   await writeWatches(world, [makeWatch(WORKSPACE, { type: "network_seen", networks: ["45.0.0.0/8"] })]);
   const all = [process, await startWatching(world), await startWatching(world)];

@@ -18,7 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const rules = () => ({ ...world.watches, catalogue: world.catalogue, now: Date.now, accessCache: world.accessCache });
+const rules = () => ({
+  ...world.watches,
+  catalogue: world.catalogue,
+  now: Date.now,
+  retentionDays: () => 100,
+  accessCache: world.accessCache,
+});
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const FILE = `
 workspace: soc

@@ -5,6 +5,8 @@ import { findInNetworks, type WatchedNetworks } from "../kinds/network-seen.ts";
 import { findNewValues } from "../kinds/new-value.ts";
 import { findMatches, type MatchDeps } from "../kinds/search-matches.ts";
 import { findSilentSensors } from "../kinds/sensor-silent.ts";
+import { findRisingTags } from "../kinds/tag-rises.ts";
+import type { FindRises } from "../tag-rises/rises.ts";
 import type { RecentNews } from "./recent-news.ts";
 
 /** The watches by their type. */
@@ -15,6 +17,7 @@ export type FindOptions = {
   readonly networks: WatchedNetworks;
   readonly isTold: IsTold;
   readonly deps: MatchDeps;
+  readonly findRises: FindRises;
   /** Called with a watch that cannot be looked after: the others are. */
   readonly onFailure: (watchId: string, error: unknown) => void;
 };
@@ -53,8 +56,10 @@ export async function findInNews(
 }
 
 /** What was found of the watches that look at the time alone. */
-export function findOnTime({ watching, isTold, deps }: FindOptions, signal: AbortSignal): Promise<Finding[]> {
-  return watching.sensor_silent.length === 0
-    ? Promise.resolve([])
-    : findSilentSensors(watching.sensor_silent, isTold, deps, signal);
+export async function findOnTime(
+  { watching, isTold, deps, findRises }: FindOptions,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const silent = await findSilentSensors(watching.sensor_silent, isTold, deps, signal);
+  return [...silent, ...(await findRisingTags(watching.tag_rises, findRises, isTold, deps, signal))];
 }

@@ -24,6 +24,7 @@ import { indexNetworks, type WatchedNetworks } from "../kinds/network-seen.ts";
 import { STORED_AS } from "../kinds/new-value.ts";
 import type { MatchDeps } from "../kinds/search-matches.ts";
 import type { EnsureKnown } from "../known.ts";
+import { openRises } from "../tag-rises/rises.ts";
 import { type FindOptions, findInNews, findOnTime, type WatchingByType } from "./find-all.ts";
 import { formatPosition, type Position, readPosition } from "./position.ts";
 import { RecentNews } from "./recent-news.ts";
@@ -67,7 +68,8 @@ const STALE_MS = 25_000;
 const SETTLED_MS = 30_000;
 /** Behind that, the log of what was stored has gaps: the observations themselves are read. */
 const MAX_GAP_MS = 5 * MINUTE_MS;
-const ON_TIME_MS = 15_000;
+/** How often it looks at the time alone: for sensors that stopped and tags that rise. */
+const ON_TIME_MS = 20_000;
 
 /** Looks for what watches wait for, in one of the processes. */
 export function openLooks(options: LooksOptions) {
@@ -75,6 +77,7 @@ export function openLooks(options: LooksOptions) {
   const holder = randomUUID();
   const stopping = new AbortController();
   const { signal } = stopping;
+  const findRises = openRises(deps);
   const told = new ToldSubjects();
   const recent = new RecentNews();
   const readQuiet = options.changes?.(["observation_changes"]);
@@ -206,7 +209,7 @@ export function openLooks(options: LooksOptions) {
       return;
     }
     const watching = await withKnown(all);
-    const findOptions = { watching, networks, isTold, deps, onFailure: options.onFailure };
+    const findOptions = { watching, networks, isTold, deps, findRises, onFailure: options.onFailure };
     const findings: Finding[] = [];
     if (watching.network_seen.length + watching.search_matches.length + watching.new_value.length > 0) {
       const quiet = hasRead ? await readQuiet?.() : undefined;

@@ -10,6 +10,7 @@ import {
   type WatchCondition,
 } from "@noisefloor/domain/watches/watch.ts";
 import type { z } from "zod";
+import { whyNoRises } from "../tag-rises/rises.ts";
 import type { WatchesService, WatchRouteDeps } from "./deps.ts";
 import {
   changedWatchSchema,
@@ -35,7 +36,7 @@ export type Definition = Pick<Watch, "name" | "on" | "repeatAfterHours" | "isEna
 
 /** What decides whether a definition is right. */
 export type DefinitionRules = Pick<WatchesService, "checkDestination" | "newSecret"> &
-  Pick<WatchRouteDeps, "catalogue" | "now">;
+  Pick<WatchRouteDeps, "catalogue" | "now" | "retentionDays">;
 
 /** @param before the destinations that the watch has. @throws WrongWatchError */
 export function toDefinition(sent: unknown, before: readonly Destination[], rules: DefinitionRules): Definition {
@@ -108,13 +109,15 @@ const TAKES: Readonly<Record<string, string>> = {
 };
 
 /** The condition as it is stored. @throws WrongWatchError for one that nothing can meet. */
-function toCondition(sent: z.output<typeof sentConditionSchema>, { catalogue }: DefinitionRules): WatchCondition {
+function toCondition(sent: z.output<typeof sentConditionSchema>, rules: DefinitionRules): WatchCondition {
   switch (sent.type) {
     case "network_seen":
       return { ...sent, networks: [...new Set(sent.networks.map(toNetwork))] };
     case "tag_rises": {
-      const tag = catalogue.all().find(({ slug, id }) => slug === sent.tag || id === sent.tag.toLowerCase());
+      const tag = rules.catalogue.all().find(({ slug, id }) => slug === sent.tag || id === sent.tag.toLowerCase());
       if (tag === undefined) throw new WrongWatchError(`on.tag: no tag is called "${sent.tag}"`);
+      const never = whyNoRises(rules.retentionDays());
+      if (never !== undefined) throw new WrongWatchError(`on.type: ${never}`);
       return { ...sent, tag: tag.slug };
     }
     case "new_value":

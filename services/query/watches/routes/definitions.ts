@@ -133,7 +133,7 @@ const ROUTE = { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError
 
 export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps): void {
   const { cache, client } = deps.watches;
-  const rules = { ...deps.watches, catalogue: deps.catalogue, now: deps.now };
+  const rules = { ...deps.watches, catalogue: deps.catalogue, now: deps.now, retentionDays: deps.retentionDays };
   const ownWatch = async (workspaceId: string, id: string) => {
     // Another process may have changed it a moment ago.
     await cache.refresh();
