@@ -190,7 +190,8 @@ async function makeKeys(world: World, sensorKey: string, now: number) {
       "",
       await world.addCaller("community"),
       await world.addCaller("standard", ["community_dataset"]),
-      await callerWithFeeds(world, now),
+      // Feeds and watches have many operations that need this one.
+      ...Array<string>(3).fill(await callerWithFeeds(world, now)),
       await world.addCaller("a plan that is no longer there"),
     ],
   };
