@@ -161,7 +161,8 @@ export function openLooks(options: LooksOptions) {
     const start = performance.now();
     const fields = newsFields();
     const before = position;
-    const seconds = (start - readAt + SETTLED_MS * 2) / 1_000;
+    // A position that was read from the log lies further back than its row, by as much as a look and its pause took.
+    const seconds = (start - readAt + 4 * SETTLED_MS) / 1_000;
     const values = fields.length === 0 ? undefined : await readNewsValues(client, fields, before.blocks, seconds);
     let news = await readNews(client, before.blocks, seconds);
     const isOther = news.version !== before.version;
