@@ -74,6 +74,15 @@ test("a watch is made, read, changed and deleted by its workspace alone, and sho
     },
   });
   expect(changed.text).not.toContain("secret");
+  // A client sends back what it has read.
+  const { body } = await ask("GET", `/${id}`);
+  const sentBack = await ask("PUT", `/${id}`, body);
+  expect(sentBack).toMatchObject({ status: 200, body: { deliver: body.deliver, since: shown.body.since } });
+  await world.watches.cache.refresh();
+  expect(world.watches.cache.byId(id)?.deliver).toMatchObject([
+    { secret },
+    { url: "https://hooks.slack.com/services/secret" },
+  ]);
   const replaced = await ask("PUT", `/${id}`, { name: "other", on: { type: "sensor_silent", after_minutes: 10 } });
   expect(replaced).toMatchObject({
     status: 200,
@@ -100,6 +109,8 @@ test.each([
   [{ ...NETWORK, on: { type: "tag_rises", tag: "none" } }, /no tag is called "none"/],
   [{ ...NETWORK, on: { type: "new_value", field: "port" } }, /on.field/],
   [{ ...NETWORK, on: { type: "sensor_silent", after_minutes: 1 } }, /on.after_minutes/],
+  [{ ...NETWORK, enabld: false }, /enabld is unknown/],
+  [{ ...NETWORK, on: { type: "sensor_silent", after_minutes: 9, sensor: ["a"] } }, /on.sensor is unknown/],
   [{ ...NETWORK, deliver: [{ type: "webhook" }] }, /webhook takes url/],
   [{ ...NETWORK, deliver: [{ type: "webhook", url: "http://169.254.169.254/latest" }] }, /link-local/],
   [{ ...NETWORK, deliver: [{ type: "email", to: ["soc@example.org"] }] }, /SMTP_URL/],

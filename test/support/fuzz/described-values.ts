@@ -20,6 +20,7 @@ export type Schema = {
   readonly maxItems?: number | undefined;
   readonly properties?: Readonly<Record<string, Schema>> | undefined;
   readonly required?: readonly string[] | undefined;
+  readonly minProperties?: number | undefined;
 };
 
 export const schemaSchema: z.ZodType<Schema> = z.lazy(() =>
@@ -41,6 +42,7 @@ export const schemaSchema: z.ZodType<Schema> = z.lazy(() =>
     maxItems: z.int().optional(),
     properties: z.record(z.string(), schemaSchema).optional(),
     required: z.array(z.string()).optional(),
+    minProperties: z.int().optional(),
   }),
 );
 
@@ -95,9 +97,12 @@ export function describedValues(
         const members = Object.entries(schema.properties ?? {});
         if (members.length === 0)
           return fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
-        return fc.record(Object.fromEntries(members.map(([name, member]) => [name, likely[name] ?? of(member)])), {
-          requiredKeys: [...(schema.required ?? [])],
-        });
+        const { required = [], minProperties = 0 } = schema;
+        return fc
+          .record(Object.fromEntries(members.map(([name, member]) => [name, likely[name] ?? of(member)])), {
+            requiredKeys: [...required],
+          })
+          .filter((value) => Object.keys(value).length >= minProperties);
       }
       default:
         return fc.jsonValue({ maxDepth: 2 });

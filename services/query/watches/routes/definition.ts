@@ -22,6 +22,7 @@ import {
   type sentConditionSchema,
   sentWatchSchema,
   toDestination,
+  watchSchema,
 } from "./wire-watch.ts";
 
 /** What a request or a file says of a watch is wrong: the message names the member, and is a sentence without its subject. */
@@ -72,12 +73,34 @@ function toDestinations(sent: readonly SentDestination[], before: readonly Desti
   });
 }
 
+/** What answers have beside what is sent: a watch that was read may be sent back. */
+const READ_ONLY: ReadonlySet<string> = new Set(
+  Object.keys(watchSchema.shape).filter((member) => !Object.hasOwn(sentWatchSchema.shape, member)),
+);
+
+function withoutReadOnly(sent: unknown): unknown {
+  if (typeof sent !== "object" || sent === null) return sent;
+  return Object.fromEntries(
+    Object.entries(sent).flatMap(([member, value]) => {
+      if (READ_ONLY.has(member)) return [];
+      return [[member, member === "deliver" && Array.isArray(value) ? value.map(withoutOff) : value]];
+    }),
+  );
+}
+
+function withoutOff(destination: unknown): unknown {
+  if (typeof destination !== "object" || destination === null) return destination;
+  return Object.fromEntries(Object.entries(destination).filter(([member]) => member !== "off"));
+}
+
 /** @throws WrongWatchError that names the first member that is wrong. */
 function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const result = schema.safeParse(body);
+  const result = schema.safeParse(withoutReadOnly(body));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const path = (issue?.path ?? []).filter((part) => typeof part === "string");
+  if (issue?.code === "unrecognized_keys")
+    throw new WrongWatchError(`${[...path, issue.keys[0]].join(".")} is unknown`);
   for (; path.length > 0; path.pop()) {
     const takes = TAKES[path.join(".")];
     if (takes !== undefined) throw new WrongWatchError(`${path.join(".")} takes ${takes}`);

@@ -41,18 +41,18 @@ export const DEFAULT_REPEAT_HOURS = {
 /** What a watch waits for, as callers send it. */
 export const sentConditionSchema = z
   .discriminatedUnion("type", [
-    z.object({
+    z.strictObject({
       type: z.literal("network_seen"),
       networks: z.array(z.string()).min(1).max(MAX_WATCHED_NETWORKS).describe("IPv4 networks and addresses."),
     }),
-    z.object({ type: z.literal("search_matches"), query: z.string().min(1).max(MAX_QUERY_LENGTH) }),
-    z.object({ type: z.literal("tag_rises"), tag: z.string().describe("The slug of a tag.") }),
-    z.object({
+    z.strictObject({ type: z.literal("search_matches"), query: z.string().min(1).max(MAX_QUERY_LENGTH) }),
+    z.strictObject({ type: z.literal("tag_rises"), tag: z.string().describe("The slug of a tag.") }),
+    z.strictObject({
       type: z.literal("new_value"),
       field: z.enum(NEW_VALUE_FIELDS),
       min_addresses: z.int().min(1).max(1_000).optional().describe(`${DEFAULT_MIN_ADDRESSES} by default.`),
     }),
-    z.object({
+    z.strictObject({
       type: z.literal("sensor_silent"),
       sensors: z.array(storedText.min(1).max(256)).max(1_000).optional().describe("All, if left out or empty."),
       after_minutes: z.int().min(SILENT_MINUTES.min).max(SILENT_MINUTES.max),
@@ -62,7 +62,7 @@ export const sentConditionSchema = z
 
 /** Where events go, as callers send it. */
 export const sentDestinationSchema = z
-  .object({
+  .strictObject({
     id: z.string().optional().describe("Of a destination of the watch, which keeps what is left out."),
     type: z.enum(["webhook", "email", "slack", "mattermost", "ntfy", "syslog"]).optional(),
     url: z.string().max(2_000).optional().describe("Of all but `email` and `syslog`."),
@@ -91,8 +91,12 @@ const watchMembers = {
   enabled: z.boolean().optional().describe("true by default."),
   deliver: z.array(sentDestinationSchema).max(MAX_DESTINATIONS).optional(),
 };
-export const sentWatchSchema = z.object(watchMembers).meta({ id: "WatchDefinition" });
-export const changedWatchSchema = z.object(watchMembers).partial().meta({ id: "WatchChange" });
+export const sentWatchSchema = z.strictObject(watchMembers).meta({ id: "WatchDefinition" });
+export const changedWatchSchema = z
+  .strictObject(watchMembers)
+  .partial()
+  .refine((change) => Object.keys(change).length > 0)
+  .meta({ id: "WatchChange", minProperties: 1 });
 
 const wireDestinationSchema = z
   .strictObject({
@@ -223,12 +227,15 @@ export function toDestination(
   if (type === undefined) return "each destination has a type";
   if (kept !== undefined && kept.type !== type) return "a destination keeps its type";
   // Events have whole seconds.
+  // Of some, answers have the URL without its path, which is a secret.
+  const isShown = kept !== undefined && toWireDestination(kept, false).url === sent.url;
   const made: SentDestination & { isOff: boolean; addedAt: number } = {
     addedAt: Math.floor(now() / 1_000) * 1_000,
     ...DEFAULTS[type],
     ...(type === "webhook" && { secret: newSecret() }),
     ...kept,
     ...sent,
+    ...(isShown && "url" in kept && { url: kept.url }),
     isOff: false,
     type,
     id: kept?.id ?? randomUUID().slice(0, 8),
