@@ -49,9 +49,11 @@ function toFinding(
         tag: { slug, name },
         hour: formatTimestamp(hour),
         count,
-        expected: { median, low, high },
+        expected: { median: tenths(median), low: tenths(low), high: tenths(high) },
         made_from: madeFrom.map((each) => ({ hour: formatTimestamp(each.hour), count: each.count })),
       },
     }),
   };
 }
+
+const tenths = (value: number) => Math.round(10 * value) / 10;
