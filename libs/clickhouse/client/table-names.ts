@@ -29,6 +29,7 @@ export const OBSERVATIONS = rowsOf("observations");
 export const SENSOR_ACTIVITY = rowsOf("sensor_activity");
 export const TAG_ACTIVITY_HOURLY = rowsOf("tag_activity_hourly");
 export const TAG_ADDRESSES = rowsOf("tag_addresses");
+export const WATCH_LOG = rowsOf("watch_log");
 
 /** Tables that every server has whole. Only SQL that each server of a cluster runs by itself has to name them so. */
 export const NETWORK_RANGES = "{own_database:Identifier}.network_ranges";

@@ -52,7 +52,8 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   removed_addresses: { ...COPIED, hasOwnTtl: true },
   feed_first_listed: { ...COPIED, spreadBy: "address" },
   watches: COPIED,
-  watch_log: { ...COPIED, hasOwnTtl: true },
+  // All rows are on one server, which says which of two looks came first.
+  watch_log: { ...COPIED, hasOwnTtl: true, spreadBy: "toUInt8(0)" },
   watch_known: COPIED,
   watch_deliveries: { ...COPIED, hasOwnTtl: true },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },

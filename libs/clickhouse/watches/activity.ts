@@ -2,11 +2,12 @@ import type { Watch } from "@noisefloor/domain/watches/watch.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { WATCH_LOG } from "../client/table-names.ts";
 
 const lastEvents = defineQuery({
   name: "watch-last-events",
   sql: `SELECT toString(watch_id) AS watchId, toUnixTimestamp64Milli(max(looked_at)) AS at
-    FROM watch_log ARRAY JOIN watch_ids AS watch_id, workspace_ids AS workspace_id
+    FROM ${WATCH_LOG} ARRAY JOIN watch_ids AS watch_id, workspace_ids AS workspace_id
     WHERE workspace_id = {workspace:String} GROUP BY watch_id`,
   params: z.object({ workspace: z.string() }),
   row: z.object({ watchId: z.string(), at: z.int() }),

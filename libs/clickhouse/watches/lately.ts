@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
+import { WATCH_LOG } from "../client/table-names.ts";
 
 const MAX_BODIES = 20;
 const SINCE = "fromUnixTimestamp64Milli({since:Int64}, 'UTC')";
@@ -11,7 +12,7 @@ const lately = defineQuery({
       arrayMap(one -> one.3, groupArraySorted(${MAX_BODIES})((-toInt64(look), -toInt64(number), body))) AS latest,
       (SELECT count() FROM watch_deliveries FINAL WHERE state != 'delivered' AND updated_at >= ${SINCE}
         AND watch_id IN (SELECT watch_id FROM watches FINAL WHERE workspace_id = {workspace:String})) AS undelivered
-    FROM watch_log ARRAY JOIN workspace_ids AS workspace_id, bodies AS body, arrayEnumerate(event_ids) AS number
+    FROM ${WATCH_LOG} ARRAY JOIN workspace_ids AS workspace_id, bodies AS body, arrayEnumerate(event_ids) AS number
     WHERE workspace_id = {workspace:String} AND looked_at >= ${SINCE}`,
   params: z.object({ workspace: z.string(), since: z.int() }),
   row: z.object({ count: z.int(), latest: z.array(z.string()), undelivered: z.int() }),

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { WATCH_LOG } from "../client/table-names.ts";
 
 /** An event as it is stored and delivered. */
 export type StoredEvent = {
@@ -35,7 +36,7 @@ const lastLook = defineQuery({
   name: "last-watch-look",
   sql: `SELECT look, holder, toUnixTimestamp64Milli(looked_at) AS lookedAt,
       toUnixTimestamp64Milli(now64(3, 'UTC')) - lookedAt AS ageMs, position
-    FROM watch_log ORDER BY look DESC LIMIT 1`,
+    FROM ${WATCH_LOG} ORDER BY look DESC LIMIT 1`,
   params: z.object({}),
   row: headSchema,
 });
@@ -87,7 +88,7 @@ const events = (order: "ASC" | "DESC") =>
     name: "watch-events",
     sql: `SELECT look, number - 1 AS index, toString(event_id) AS id, workspace_id AS workspaceId,
       toString(watch_id) AS watchId, body
-    FROM (SELECT look, event_ids, workspace_ids, watch_ids, bodies FROM watch_log
+    FROM (SELECT look, event_ids, workspace_ids, watch_ids, bodies FROM ${WATCH_LOG}
       WHERE look >= {look:UInt64} AND notEmpty(event_ids) AND looked_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         AND (empty({workspace:String}) OR has(workspace_ids, {workspace:String}))
         AND (empty({watch:String}) OR has(watch_ids, toUUIDOrZero({watch:String}))))
@@ -148,7 +149,7 @@ const told = defineQuery({
   name: "watch-told",
   sql: `SELECT toString(watch_id) AS watchId, toUnixTimestamp64Milli(looked_at) AS lookedAt, subject_list AS subjects,
       time_list AS times
-    FROM watch_log
+    FROM ${WATCH_LOG}
     ARRAY JOIN watch_ids AS watch_id, subjects AS subject_list, subject_times AS time_list
     WHERE look > {after:UInt64} ORDER BY look`,
   params: z.object({ after: z.int() }),

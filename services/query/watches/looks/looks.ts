@@ -1,17 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
-import { NO_BLOCKS } from "@noisefloor/clickhouse/changes/observation-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { appendLook, type LoggedEvent, type LogHead, readLogHead } from "@noisefloor/clickhouse/watches/log.ts";
-import {
-  type News,
-  type NewsField,
-  readNews,
-  readNewsSince,
-  readNewsValues,
-  readNewsValuesSince,
-} from "@noisefloor/clickhouse/watches/news.ts";
+import type { News, NewsField } from "@noisefloor/clickhouse/watches/news.ts";
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { authorizeScopes, DATASETS, GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
@@ -28,6 +20,7 @@ import { openRises } from "../tag-rises/rises.ts";
 import { type FindOptions, findInNews, findOnTime, type WatchingByType } from "./find-all.ts";
 import { formatPosition, type Position, readPosition } from "./position.ts";
 import { RecentNews } from "./recent-news.ts";
+import { readStored } from "./stored.ts";
 import { ToldSubjects } from "./told.ts";
 
 export type LooksOptions = {
@@ -144,7 +137,7 @@ export function openLooks(options: LooksOptions) {
     // What was received since the last look, or since the first watch was made, may not have been looked at.
     const since = last === undefined ? Math.min(...watches.map(({ sinceAt }) => sinceAt)) : last.lookedAt;
     const isBehind = last === undefined || taken.lookedAt - last.lookedAt > MAX_GAP_MS;
-    if (isBehind) position = { version: "", blocks: NO_BLOCKS };
+    if (isBehind) position = [];
     gapSince = Math.max(since - SETTLED_MS, 0);
     head = taken;
     hasRead = false;
@@ -157,30 +150,17 @@ export function openLooks(options: LooksOptions) {
     ...new Set(known.byType.new_value.map(({ watch }) => STORED_AS[watch.on.field])),
   ];
   /** Reads what was stored since the last look. */
-  const readStored = async (): Promise<News[]> => {
+  const readNews = async (): Promise<News[]> => {
     const start = performance.now();
-    const fields = newsFields();
     const before = position;
     // A position that was read from the log lies further back than its row, by as much as a look and its pause took.
     const seconds = (start - readAt + 4 * SETTLED_MS) / 1_000;
-    const values = fields.length === 0 ? undefined : await readNewsValues(client, fields, before.blocks, seconds);
-    let news = await readNews(client, before.blocks, seconds);
-    const isOther = news.version !== before.version;
-    // The blocks that were read are those of another table.
-    if (isOther && before.version !== "") news = await readNews(client, NO_BLOCKS, seconds);
-    const all = [news];
-    recent.add({ news, values }, before);
-    if (isOther) {
-      const others = await readNewsSince(client, gapSince);
-      const missed = { ...others, blocks: news.blocks, version: news.version };
-      const missedValues = fields.length === 0 ? undefined : await readNewsValuesSince(client, fields, gapSince);
-      recent.add({ news: missed, values: missedValues }, before);
-      all.push(missed);
-    }
-    position = { version: news.version, blocks: news.blocks };
+    const stored = await readStored(client, before, { fields: newsFields(), seconds, gapSince });
+    for (const read of stored.reads) recent.add(read, before);
+    position = stored.position;
     readAt = start;
     hasRead = true;
-    return all;
+    return stored.reads.map(({ news }) => news);
   };
   const toEvent = async ({ watch, subjects, describe }: Finding) => {
     const event: WatchEvent = {
@@ -213,8 +193,9 @@ export function openLooks(options: LooksOptions) {
     const findOptions = { watching, networks, isTold, deps, findRises, onFailure: options.onFailure };
     const findings: Finding[] = [];
     if (watching.network_seen.length + watching.search_matches.length + watching.new_value.length > 0) {
-      const quiet = hasRead ? await readQuiet?.() : undefined;
-      const news = quiet?.isQuiet ? [] : await readStored();
+      // Each of several owners has parts of its own.
+      const quiet = hasRead && position.length === 1 ? await readQuiet?.() : undefined;
+      const news = quiet?.isQuiet ? [] : await readNews();
       if (quiet?.isQuiet) readAt = quiet.askedAt;
       findings.push(...(await findInNews(news, recent, findOptions, signal)));
     }
