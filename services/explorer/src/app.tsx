@@ -16,6 +16,8 @@ import { TagPage } from "./pages/tag/tag-page.tsx";
 import { TagsPage } from "./pages/tags/tags-page.tsx";
 import { HomePage } from "./pages/today/home-page.tsx";
 import { TodayPage } from "./pages/today/today-page.tsx";
+import { WatchPage } from "./pages/watch/watch-page.tsx";
+import { WatchesPage } from "./pages/watches/watches-page.tsx";
 import { BASE, PAGES } from "./routing/paths.ts";
 
 export function App() {
@@ -38,6 +40,8 @@ export function App() {
           <Route path={`${BASE}/feeds/:name`} component={FeedPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />
           <Route path={`${BASE}/tags/:slug`} component={TagPage} />
+          <Route path={`${BASE}/watches`} component={WatchesPage} />
+          <Route path={`${BASE}/watches/:id`} component={WatchPage} />
           <Route path={`${BASE}/sensors`} component={SensorsPage} />
           <Route path={`${BASE}/plans`} component={PlansPage} />
           <Route default component={NotFoundPage} />

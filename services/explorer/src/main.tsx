@@ -5,6 +5,7 @@ import "./style/completion.css";
 import "./style/feeds.css";
 import "./style/tables.css";
 import "./style/values.css";
+import "./style/watches.css";
 import { showStartFault } from "./faults/fault.ts";
 import { provideUsableLanguage } from "./faults/language.ts";
 

@@ -2,6 +2,7 @@ import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.t
 import type { WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { deliveryIdOf, deliveries as deliveryStates } from "@noisefloor/clickhouse/watches/deliveries.ts";
 import { LOG_START, type LoggedEvent, readEvents } from "@noisefloor/clickhouse/watches/log.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { DestinationType, Watch } from "@noisefloor/domain/watches/watch.ts";
@@ -108,7 +109,13 @@ export function openWatches(options: WatchesOptions): Watches {
     async retry(watch, eventId) {
       const event = await eventOf(watch, eventId);
       if (event === undefined) return false;
-      for (const { id } of watch.deliver) await deliveries.retry(event, id);
+      const states = await deliveryStates.readByIds(
+        client,
+        watch.deliver.map(({ id }) => deliveryIdOf(event.id, id)),
+      );
+      const have = new Set(states.flatMap((each) => (each.state === "delivered" ? [each.destinationId] : [])));
+      const missing = watch.deliver.filter(({ id }) => !have.has(id));
+      for (const { id } of missing.length > 0 ? missing : watch.deliver) await deliveries.retry(event, id);
       return watch.deliver.length > 0;
     },
     look: looks.look,

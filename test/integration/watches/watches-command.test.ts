@@ -31,7 +31,17 @@ const idIn = (stdout: string) => /^id +(\S+)$/m.exec(stdout)?.[1] ?? "";
 
 test("a watch is made with a secret that is shown once, tested, told of, retried, changed and deleted", async () => {
   const { url: hook, received } = await startHttpReceiver((_, number) => (number === 1 ? 503 : 204));
-  const made = await watches("add", "ours\u001b[2J", "--network", "45.0.0.0/24", "198.51.101.7", "--webhook", hook);
+  const { url: other, received: taken } = await startHttpReceiver();
+  const made = await watches(
+    "add",
+    "ours\u001b[2J",
+    "--network",
+    "45.0.0.0/24",
+    "198.51.101.7",
+    "--webhook",
+    hook,
+    other,
+  );
   expect(made).toMatchObject({ code: 0, stderr: "" });
   expect(made.stdout).toContain("ours\\u{1b}[2J");
   expect(made.stdout).toContain("an address of 45.0.0.0/24 or 198.51.101.7/32 is seen");
@@ -53,8 +63,9 @@ test("a watch is made with a secret that is shown once, tested, told of, retried
   await eventually(async () => expect((await watches("deliveries", id)).stdout).toContain("HTTP 503"));
   expect((await watches("list")).stdout).toMatch(/ enabled +\S+Z +1 +an address of /);
   expect((await watches("retry", id, event)).stdout).toBe(`delivers the event ${event} again\n`);
-  await eventually(async () => expect((await watches("deliveries", id)).stdout).toContain("delivered"));
+  await eventually(async () => expect((await watches("deliveries", id)).stdout).not.toContain("pending"));
   expect(received.map(({ headers }) => headers["webhook-id"]).slice(1)).toEqual([event, event]);
+  expect(taken.map(({ headers }) => headers["webhook-id"]).slice(1), "that had it already").toEqual([event]);
 
   const changed = await watches("change", id, "--name", "mine", "--syslog", "siem.example.org:6514");
   const [, destination = ""] = /^delivers to +(\S+) {2}webhook /m.exec(changed.stdout) ?? [];

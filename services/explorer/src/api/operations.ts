@@ -1,6 +1,7 @@
 // biome-ignore-all lint/correctness/noUndeclaredDependencies: declared, the pages' build would install the packages
 // The types of the API's answers, from the schemas by which the service describes and checks them. Types alone: nothing
 // of the service gets into the pages.
+import type { WatchCondition } from "@noisefloor/domain/watches/watch.ts";
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
 import type { getIps } from "@noisefloor/query/address/route.ts";
 import type { fullContextSchema, quickContextSchema } from "@noisefloor/query/address/schema.ts";
@@ -39,6 +40,9 @@ import type { getTagRule } from "@noisefloor/query/tags/rule.ts";
 import type { getTimeline } from "@noisefloor/query/timeline/route.ts";
 import type { timeseriesStats } from "@noisefloor/query/timeseries/operations.ts";
 import type { getToday } from "@noisefloor/query/today/operation.ts";
+import type { getWatch } from "@noisefloor/query/watches/routes/definitions.ts";
+import type { listDeliveries, testWatch } from "@noisefloor/query/watches/routes/deliveries.ts";
+import type { listEvents } from "@noisefloor/query/watches/routes/events.ts";
 
 type Schema = { readonly _zod: { readonly output: unknown } };
 type AnswerOf<Operation extends { readonly success: { readonly schema: Schema } }> =
@@ -90,6 +94,15 @@ export type Today = AnswerOf<typeof getToday>;
 export type SensorList = AnswerOf<typeof listSensors>;
 export type Sensor = SensorList["sensors"][number];
 export type Plans = AnswerOf<typeof getPlans>;
+
+/** An answer has all that a request may leave out of the condition. */
+export type Watch = Omit<AnswerOf<typeof getWatch>, "on"> & { readonly on: WatchCondition };
+export type WatchList = { readonly watches: readonly Watch[] };
+export type WatchDestination = Watch["deliver"][number];
+export type WatchEvents = AnswerOf<typeof listEvents>;
+export type WatchEvent = WatchEvents["events"][number];
+export type WatchDeliveries = AnswerOf<typeof listDeliveries>;
+export type WatchTest = AnswerOf<typeof testWatch>;
 
 export type FeedList = AnswerOf<typeof listFeeds>;
 export type Feed = AnswerOf<typeof getFeed>;

@@ -33,7 +33,7 @@ import type {
 /** A call of the API, with the type of its answer. */
 export type Question<Answer> = {
   /** By default a GET, or a POST if there is a body. */
-  readonly method?: "PUT" | "POST" | "DELETE";
+  readonly method?: "PUT" | "PATCH" | "POST" | "DELETE";
   /** From `/v3` on, with its query. */
   readonly url: string;
   /** JSON. */

@@ -15,6 +15,7 @@ const LINKS = [
   ["/search", "Search"],
   ["/tags", "Tags"],
   ["/feeds", "Feeds"],
+  ["/watches", "Watches"],
   ["/sensors", "Sensors"],
   ["/plans", "Plans"],
 ] as const;

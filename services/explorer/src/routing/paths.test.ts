@@ -25,6 +25,8 @@ test("links to pages stay in the explorer, links to files and the API's descript
     "/feeds/web-scanners",
     "/plans",
     "/search?query=tags%3Amirai",
+    "/watches?kind=tag_rises&value=mirai",
+    "/watches/4b0c54c8",
   ])
     expect([page, PAGES.test(page)]).toEqual([page, true]);
   for (const other of ["/docs", "/openapi.json", "/v3/ip/1.2.3.4", "/tags/a/b", "/networks/45.0.0.0"])

@@ -1,3 +1,5 @@
+import type { WatchType } from "@noisefloor/domain/watches/watch.ts";
+
 /** The prefix of all paths, which a proxy may add, without a trailing slash: the service puts it into the document. */
 export const BASE = typeof document === "undefined" ? "" : (document.documentElement.dataset.base ?? "");
 
@@ -33,8 +35,11 @@ export const searchPath = (query: string, days = "") => pagePath("/search", { qu
 /** @param other empty for the first search alone. @param days empty for the default. */
 export const comparePath = (query: string, other = "", days = "") => pagePath("/compare", { query, with: other, days });
 export const feedPath = (name: string) => pagePath(`/feeds/${encodeURIComponent(name)}`);
+export const watchPath = (id: string) => pagePath(`/watches/${encodeURIComponent(id)}`);
+/** The form of a new watch. @param value what it waits for: a query, network, tag or sensor; empty for any. */
+export const newWatchPath = (kind: WatchType, value: string) => pagePath("/watches", { kind, value });
 
 /** The links that the pages open themselves; the browser loads all others. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|today|overview|addresses|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|today|overview|addresses|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|watches|watches/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
 );

@@ -68,7 +68,7 @@ export const retryDelivery = defineOperation({
   method: "POST",
   path: "/v3/watches/{id}/deliveries/{event_id}/retry",
   summary: "Tries to deliver an event again, to each destination that does not have it",
-  description: "Also one whose delivery has failed for good.",
+  description: "Also one whose delivery has failed for good. An event that all have goes to all again.",
   pathParameters: {
     id: WATCH_ID,
     event_id: {

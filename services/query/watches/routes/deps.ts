@@ -19,7 +19,7 @@ export type WatchesService = {
   newSecret(): string;
   /** Tries to deliver an event to a destination now, once. */
   send(destination: Destination, event: StoredEvent, signal: AbortSignal): Promise<Sent>;
-  /** Tries what is not delivered of an event again now. @returns whether there is anything. */
+  /** Tries to deliver an event now where it is missing, or to all if it is missing nowhere. @returns whether there is anything. */
   retry(watch: Watch, eventId: string): Promise<boolean>;
 };
 

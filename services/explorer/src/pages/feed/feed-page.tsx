@@ -11,10 +11,10 @@ import { usePageTitle } from "../../frame/layout.tsx";
 import { pagePath, searchPath } from "../../routing/paths.ts";
 import { QueryWarnings } from "../../search/query-warnings.tsx";
 import { ActionFault } from "../../shell/action-fault.tsx";
+import { NeedsKey } from "../../shell/needs-key.tsx";
 import { formatAgo, formatCount, plural } from "../../text/format.ts";
 import { Hostile, Prose } from "../../text/hostile.tsx";
 import { FeedForm } from "../feeds/feed-form.tsx";
-import { NeedsKey } from "../feeds/feeds-page.tsx";
 import { Changes } from "./changes.tsx";
 import { FirstAddresses } from "./first-addresses.tsx";
 import { Forms } from "./forms.tsx";
@@ -33,7 +33,7 @@ export function FeedPage() {
       <h1>
         <Hostile text={name} />
       </h1>
-      {key === "" ? <NeedsKey /> : <NamedFeed key={`${name} ${key}`} name={name} />}
+      {key === "" ? <NeedsKey what="Feeds" /> : <NamedFeed key={`${name} ${key}`} name={name} />}
     </>
   );
 }

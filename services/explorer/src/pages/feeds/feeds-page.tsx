@@ -6,6 +6,7 @@ import { Loaded } from "../../faults/loaded.tsx";
 import { usePageTitle } from "../../frame/layout.tsx";
 import { feedPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
+import { NeedsKey } from "../../shell/needs-key.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatAgo, formatCount } from "../../text/format.ts";
@@ -24,13 +25,9 @@ export function FeedsPage() {
         Searches with a name, refreshed each minute, as lists that firewalls, intrusion detection and threat platforms
         read.
       </p>
-      {key === "" ? <NeedsKey /> : <OfWorkspace key={key} />}
+      {key === "" ? <NeedsKey what="Feeds" /> : <OfWorkspace key={key} />}
     </>
   );
-}
-
-export function NeedsKey() {
-  return <p class="notice">Feeds belong to a workspace: enter its key with the button Key at the top.</p>;
 }
 
 function OfWorkspace() {

@@ -6,7 +6,7 @@ import { networkOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { usePageTitle } from "../../frame/layout.tsx";
-import { addressPath, tagPath } from "../../routing/paths.ts";
+import { addressPath, newWatchPath, tagPath } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { SearchLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
@@ -46,6 +46,7 @@ export function NetworkPage() {
       <div class="bar-of-choices">
         <h2>Addresses seen scanning</h2>
         <SearchLink field="ip" value={name} />
+        <a href={newWatchPath("network_seen", name)}>Watch this network</a>
         <LimitChoice limits={LIMITS} value={limit} onChoose={(chosen) => set({ limit: chosen })} />
       </div>
       <Loaded of={network} what="the addresses">

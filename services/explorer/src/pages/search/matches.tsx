@@ -7,7 +7,7 @@ import type { SearchPage } from "../../api/operations.ts";
 import { plansOfService, searchMetadataOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
-import { addressPath, pagePath } from "../../routing/paths.ts";
+import { addressPath, newWatchPath, pagePath } from "../../routing/paths.ts";
 import { FieldValue, type Search } from "../../search/narrowing-value.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
@@ -44,6 +44,7 @@ export function Matches({ search, isTyped }: MatchesProps) {
       <div class="bar-of-choices">
         <h2 id="matches">Addresses</h2>
         <a href={pagePath("/feeds", { query, days })}>Make a feed of them</a>
+        <a href={newWatchPath("search_matches", query)}>Watch this search</a>
         <Downloads {...search} />
       </div>
       {rows.length === 0 ? null : (

@@ -1,4 +1,5 @@
 import type { Sensor } from "../../api/operations.ts";
+import { newWatchPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
@@ -46,7 +47,16 @@ function SensorRow({ sensor, now }: { readonly sensor: Sensor; readonly now: num
         <ValueLink field="sensor" value={sensor.sensor_id} text={sensor.name} />
       </th>
       <td>
-        <span class={`badge ${sensor.state}`}>{sensor.state}</span>
+        <span class={`badge ${sensor.state}`}>{sensor.state}</span>{" "}
+        {sensor.sensor_id === "" ? null : (
+          <a href={newWatchPath("sensor_silent", sensor.sensor_id)}>
+            Watch
+            <span class="hidden">
+              {" "}
+              <Hostile text={sensor.name} />
+            </span>
+          </a>
+        )}
       </td>
       <td class="when">{formatAgo(sensor.last_seen, now)}</td>
       <td>{sensor.source}</td>

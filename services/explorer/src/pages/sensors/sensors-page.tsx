@@ -3,6 +3,7 @@ import { allSensors } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { usePageTitle } from "../../frame/layout.tsx";
+import { newWatchPath } from "../../routing/paths.ts";
 import { formatAgo, formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { SensorTable } from "./sensor-table.tsx";
@@ -14,7 +15,10 @@ export function SensorsPage() {
   return (
     <>
       <h1>Sensors</h1>
-      <p class="lead">What each sensor sent in the last seven days, and what became of it.</p>
+      <p class="lead">
+        What each sensor sent in the last seven days, and what became of it.{" "}
+        <a href={newWatchPath("sensor_silent", "")}>Watch for silent sensors</a>
+      </p>
       <Loaded of={sensors} what="the sensors">
         {(data) => (
           <>

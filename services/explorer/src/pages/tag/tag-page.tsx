@@ -5,7 +5,7 @@ import { tagBySlug } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { usePageTitle } from "../../frame/layout.tsx";
-import { comparePath, feedPath, pagePath, tagPath } from "../../routing/paths.ts";
+import { comparePath, feedPath, newWatchPath, pagePath, tagPath } from "../../routing/paths.ts";
 import { Cves } from "../../search/cves.tsx";
 import { conditionOn, SearchLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
@@ -52,7 +52,8 @@ function Details({ tag }: { readonly tag: Tag }) {
         {tag.recommend_block ? ", blocking its addresses is recommended" : ""} ·{" "}
         <SearchLink field="tag" value={tag.slug} /> ·{" "}
         <a href={comparePath(conditionOn("tag", tag.slug))}>Compare over time</a> ·{" "}
-        <a href={feedPath(`${TAG_FEED_PREFIX}${tag.slug}`)}>Its feed</a>
+        <a href={feedPath(`${TAG_FEED_PREFIX}${tag.slug}`)}>Its feed</a> ·{" "}
+        <a href={newWatchPath("tag_rises", tag.slug)}>Watch this tag</a>
       </p>
       <Activity tag={tag} />
       <Meaning tag={tag} />

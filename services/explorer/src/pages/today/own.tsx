@@ -1,5 +1,5 @@
 import type { Today } from "../../api/operations.ts";
-import { addressPath, BASE, feedPath, pagePath, searchPath } from "../../routing/paths.ts";
+import { addressPath, BASE, feedPath, searchPath, watchPath } from "../../routing/paths.ts";
 import { ValueLink } from "../../search/value-search.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { formatAgo, formatChange, formatCount, formatMinute, plural } from "../../text/format.ts";
@@ -111,7 +111,7 @@ export function Events({ of }: { readonly of: Today["events"] }) {
         <tr key={id} data-event={id}>
           <td class="when">{formatMinute(at)}</td>
           <th scope="row">
-            <a href={pagePath(`/watches/${watch.id}`)}>
+            <a href={watchPath(watch.id)}>
               <Hostile text={watch.name} />
             </a>
           </th>
