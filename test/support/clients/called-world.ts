@@ -1,5 +1,7 @@
 import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
+import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { appendLook } from "@noisefloor/clickhouse/watches/log.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
@@ -9,9 +11,14 @@ import { FEED_NAME } from "@noisefloor/query/feeds/requests/wire-feed.ts";
 import { deleteFeed } from "@noisefloor/query/feeds/routes/definitions.ts";
 import { EXAMPLE_TOKEN } from "@noisefloor/query/feeds/routes/tokens.ts";
 import { EXAMPLE_TAG } from "@noisefloor/query/tags/wire-tag.ts";
+import { deleteWatch } from "@noisefloor/query/watches/routes/definitions.ts";
+import { EXAMPLE_EVENT } from "@noisefloor/query/watches/routes/events.ts";
+import { WATCH_ID } from "@noisefloor/query/watches/routes/wire-watch.ts";
 import { z } from "zod";
+import { CLOSED } from "../fuzz/fuzzed-watches.ts";
 import { ingestOf } from "../worlds/consuming-world.ts";
 import { makeApp } from "../worlds/http.ts";
+import { makeWatch } from "../worlds/watching-process.ts";
 import { createWorld, makeTag } from "../worlds/world.ts";
 import type { Target } from "./typescript.ts";
 
@@ -58,6 +65,14 @@ export async function openCalledWorld(now: () => number): Promise<CalledWorld> {
       const { id, network, note } = EXAMPLE_GUARD;
       const guard = { id, workspaceId: WORKSPACE, network, note, createdAt: now() };
       await writeGuardNetwork(world.client, guard, now());
+      const on = { type: "network_seen" as const, networks: ["198.51.100.0/24"] };
+      const watch = makeWatch(WORKSPACE, on, { id: WATCH_ID.example, deliver: [CLOSED] });
+      const deleted = makeWatch(WORKSPACE, on, { id: deleteWatch.pathParameters.id.example });
+      await watchDefinitions.write(world.client, [watch, deleted], now());
+      const event = { id: EXAMPLE_EVENT.id, workspaceId: WORKSPACE, watchId: watch.id };
+      const logged = { ...event, body: JSON.stringify(EXAMPLE_EVENT), subjects: [], times: [] };
+      await appendLook(world.client, { holder: "", position: "", events: [logged] }, undefined);
+      await world.watches.cache.refresh();
       await world.refresh();
     },
     async close() {

@@ -13,7 +13,7 @@ const ids = (count: number) => Array.from({ length: count }, () => randomUUID())
 const [CHANGED, READ, OF_FILE, EVENT] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
 const DELETED = ids(40);
 /** Nothing listens there. */
-const CLOSED: Destination = {
+export const CLOSED: Destination = {
   ...{ type: "webhook", id: "closed", isOff: false, addedAt: 0, url: "http://127.0.0.1:9/", format: "standard" },
   secret: `whsec_${Buffer.alloc(24).toString("base64")}`,
 };

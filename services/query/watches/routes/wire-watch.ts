@@ -41,22 +41,32 @@ export const DEFAULT_REPEAT_HOURS = {
 /** What a watch waits for, as callers send it. */
 export const sentConditionSchema = z
   .discriminatedUnion("type", [
-    z.strictObject({
-      type: z.literal("network_seen"),
-      networks: z.array(z.string()).min(1).max(MAX_WATCHED_NETWORKS).describe("IPv4 networks and addresses."),
-    }),
-    z.strictObject({ type: z.literal("search_matches"), query: z.string().min(1).max(MAX_QUERY_LENGTH) }),
-    z.strictObject({ type: z.literal("tag_rises"), tag: z.string().describe("The slug of a tag.") }),
-    z.strictObject({
-      type: z.literal("new_value"),
-      field: z.enum(NEW_VALUE_FIELDS),
-      min_addresses: z.int().min(1).max(1_000).optional().describe(`${DEFAULT_MIN_ADDRESSES} by default.`),
-    }),
-    z.strictObject({
-      type: z.literal("sensor_silent"),
-      sensors: z.array(storedText.min(1).max(256)).max(1_000).optional().describe("All, if left out or empty."),
-      after_minutes: z.int().min(SILENT_MINUTES.min).max(SILENT_MINUTES.max),
-    }),
+    z
+      .strictObject({
+        type: z.literal("network_seen"),
+        networks: z.array(z.string()).min(1).max(MAX_WATCHED_NETWORKS).describe("IPv4 networks and addresses."),
+      })
+      .meta({ id: "NetworkSeen" }),
+    z
+      .strictObject({ type: z.literal("search_matches"), query: z.string().min(1).max(MAX_QUERY_LENGTH) })
+      .meta({ id: "SearchMatches" }),
+    z
+      .strictObject({ type: z.literal("tag_rises"), tag: z.string().describe("The slug of a tag.") })
+      .meta({ id: "TagRises" }),
+    z
+      .strictObject({
+        type: z.literal("new_value"),
+        field: z.enum(NEW_VALUE_FIELDS),
+        min_addresses: z.int().min(1).max(1_000).optional().describe(`${DEFAULT_MIN_ADDRESSES} by default.`),
+      })
+      .meta({ id: "NewValue" }),
+    z
+      .strictObject({
+        type: z.literal("sensor_silent"),
+        sensors: z.array(storedText.min(1).max(256)).max(1_000).optional().describe("All, if left out or empty."),
+        after_minutes: z.int().min(SILENT_MINUTES.min).max(SILENT_MINUTES.max),
+      })
+      .meta({ id: "SensorSilent" }),
   ])
   .meta({ id: "WatchCondition" });
 
