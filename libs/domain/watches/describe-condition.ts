@@ -15,8 +15,10 @@ export function describeCondition(on: WatchCondition): string {
       return `an address begins to match ${on.query}`;
     case "tag_rises":
       return `the tag ${on.tag} rises above what is usual`;
-    case "new_value":
-      return `${FIELDS[on.field]} is seen for the first time, by ${on.min_addresses} or more addresses`;
+    case "new_value": {
+      const by = on.min_addresses === 1 ? "" : `, by ${on.min_addresses} or more addresses`;
+      return `${FIELDS[on.field]} is seen for the first time${by}`;
+    }
     case "sensor_silent": {
       const which = on.sensors.length === 0 ? "a sensor" : `the sensor ${some(on.sensors, "sensors")}`;
       return `${which} sends nothing for ${on.after_minutes} minutes`;

@@ -1,9 +1,10 @@
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startHttpReceiver } from "../../support/watches/http-receiver.ts";
+import { openCommandLine } from "../../support/worlds/command-line.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { runInProcess } from "../../support/worlds/in-process.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
@@ -107,23 +108,29 @@ test.each([
 test("events are followed as they come, until the command is stopped", async () => {
   const { stdout } = await watches("add", "followed", "--network", "45.0.1.0/24");
   const id = idIn(stdout);
+  const tell = async (ip: string) => {
+    await world.store([observation(ip, Date.now())]);
+    await world.watches.look();
+  };
   await world.watches.look();
-  await world.store([observation("45.0.1.1", Date.now())]);
-  await world.watches.look();
-  const stopping = new AbortController();
-  const lines: string[] = [];
-  const following = runInProcess(
-    ["watches", "events", id, "--follow", "--url", url],
-    { QUERY_KEY: key },
-    { signal: stopping.signal, onLine: (line) => lines.push(line) },
-  );
-  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(1);
-  await world.store([observation("45.0.1.2", Date.now())]);
-  await world.watches.look();
-  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(2);
-  stopping.abort();
-  expect(await following).toMatchObject({ code: 0 });
-  expect(lines.map((line) => /45\.0\.1\.\d/.exec(line)?.[0])).toEqual(["45.0.1.1", "45.0.1.2"]);
+  await tell("45.0.1.1");
+  const commandLine = await openCommandLine();
+  onTestFinished(() => commandLine.close());
+  const { child, output, finished } = commandLine.run([
+    "watches",
+    "events",
+    id,
+    "--follow",
+    "--url",
+    url,
+    "--key",
+    key,
+  ]);
+  await eventually(async () => expect(output()).toContain("45.0.1.1 "));
+  await tell("45.0.1.2");
+  await eventually(async () => expect(output()).toContain("45.0.1.2 "));
+  child.kill("SIGTERM");
+  expect((await finished).stdout.match(/45\.0\.1\.\d /g)).toEqual(["45.0.1.1 ", "45.0.1.2 "]);
 });
 
 test("a destination that said that it is gone is switched on again", async () => {

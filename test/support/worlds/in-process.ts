@@ -12,19 +12,15 @@ import type { Finished } from "./command-line.ts";
 export async function runInProcess(
   args: readonly string[],
   env: Record<string, string>,
-  {
-    isTerminal = false,
-    signal = new AbortController().signal,
-    onLine = (_line: string) => {},
-  }: { readonly isTerminal?: boolean; readonly signal?: AbortSignal; readonly onLine?: (line: string) => void } = {},
+  { isTerminal = false } = {},
 ): Promise<Finished> {
   let stdout = "";
   const context = async (options: GlobalOptions) => {
     const { settings, log } = await createContext({ LOG_LEVEL: "silent", ...env }, options);
     const print = (line = "") => {
       stdout += `${line}\n`;
-      onLine(line);
     };
+    const { signal } = new AbortController();
     return { settings, log, print, signal, stdin: Readable.from([]), isTerminal, ask: undefined };
   };
   const program = await createProgram(context, (name) => args.includes(name));

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { eventSchema, type WatchEvent } from "@noisefloor/domain/watches/event.ts";
 import { z } from "zod";
@@ -39,13 +39,16 @@ export async function runWatchesEvents(
       ({ cursor: after, has_more: hasMore } = page);
     }
   };
-  const { stop } = repeatEvery(read, {
-    everyMs: EVERY_MS,
+  const { run } = repeatEvery(read, {
+    everyMs: undefined,
     onError: (error) => log.warn({ err: error }, "events cannot be read, retrying"),
     onRecovery: () => log.info({}, "events can be read again"),
   });
-  if (!signal.aborted) await once(signal, "abort");
-  await stop();
+  while (!signal.aborted) {
+    await run();
+    // Its timer alone keeps the process alive.
+    await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+  }
 }
 
 const formatEvent = ({ detected_at: at, watch, summary }: WatchEvent) =>

@@ -157,7 +157,10 @@ function printWatch(watch: Watch, { json }: OutputOptions, { print }: CommandCon
     ["name", watch.name],
     ["state", stateOf(watch)],
     ["waits until", describeCondition(watch.on)],
-    ["tells again", hours === 0 ? "never of the same" : `of the same after ${hours} hours`],
+    // The other kinds tell of each thing once.
+    ...(watch.on.type === "new_value" || watch.on.type === "sensor_silent"
+      ? []
+      : [["tells again", hours === 0 ? "never of the same" : `of the same after ${hours} hours`]]),
     ["counts since", watch.since],
     ["last event", watch.last_event_at || "none"],
     ["undelivered", String(watch.undelivered)],
