@@ -1,24 +1,38 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { wideNumbers } from "../client/native.ts";
+import { type NumberColumn, numberColumn, wideNumbers } from "../client/native.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
-const known = defineQuery({
-  name: "watch-known",
-  sql: `SELECT subjects FROM watch_known FINAL
-    WHERE watch_id = {watchId:UUID} AND since_at = fromUnixTimestamp64Milli({sinceAt:Int64}, 'UTC')`,
-  params: z.object({ watchId: z.string(), sinceAt: z.int() }),
+const OF_WATCH =
+  "watch_known FINAL WHERE watch_id = {watchId:UUID} AND since_at = fromUnixTimestamp64Milli({sinceAt:Int64}, 'UTC')";
+const params = z.object({ watchId: z.string(), sinceAt: z.int() });
+const knownAddresses = defineQuery({
+  name: "watch-known-addresses",
+  sql: `SELECT arraySort(CAST(subjects, 'Array(UInt32)')) AS subjects FROM ${OF_WATCH}`,
+  params,
+  row: z.object({ subjects: numberColumn }),
+  format: "Native",
+});
+const knownHashes = defineQuery({
+  name: "watch-known-hashes",
+  sql: `SELECT arraySort(subjects) AS subjects FROM ${OF_WATCH}`,
+  params,
   row: z.object({ subjects: wideNumbers }),
   format: "Native",
 });
 
 type OfWatch = { readonly id: string; readonly sinceAt: number };
+const paramsOf = ({ id, sinceAt }: OfWatch) => ({ watchId: id, sinceAt });
 
-/** What a watch with this condition need not tell of; undefined where nothing was stored. */
-export async function readKnown(client: ClickHouseClient, watch: OfWatch): Promise<readonly number[] | undefined> {
-  const blocks = await run(client, known, { watchId: watch.id, sinceAt: watch.sinceAt });
-  return blocks.at(0)?.subjects;
-}
+/** The addresses that a watch with this condition need not tell of, ascending; undefined where nothing was stored. */
+export const readKnownAddresses = async (client: ClickHouseClient, watch: OfWatch): Promise<NumberColumn | undefined> =>
+  (await run(client, knownAddresses, paramsOf(watch))).at(0)?.subjects;
+
+/** The same of hashes of values. */
+export const readKnownHashes = async (
+  client: ClickHouseClient,
+  watch: OfWatch,
+): Promise<readonly number[] | undefined> => (await run(client, knownHashes, paramsOf(watch))).at(0)?.subjects;
 
 /** Stores what was there before the condition of a watch was made. */
 export async function writeKnown(

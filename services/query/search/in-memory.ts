@@ -4,7 +4,7 @@ import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { runInSteps } from "@noisefloor/domain/time/yield.ts";
 import type { SetQuery } from "../conditions/address-set.ts";
 import { textMerger } from "../conditions/merge-texts.ts";
-import { type Bits, countBits, countBoth, ordinalsFrom } from "../facet-index/bits.ts";
+import { andInto, type Bits, countBits, countBoth, ordinalsFrom } from "../facet-index/bits.ts";
 import { countParts, countValues, type ValueCounting } from "../facet-index/count-values.ts";
 import { fieldsOf, openEvaluator } from "../facet-index/evaluate.ts";
 import type { Facet } from "../facet-index/facet.ts";
@@ -25,7 +25,7 @@ export type QuestionsInMemory = {
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly FoundValue[] | undefined>;
-  /** Which of some addresses, ascending, match. */
+  /** Which of some addresses match. Many searches are asked about the same array. */
   among(search: Search, addresses: Uint32Array, signal: AbortSignal): Promise<readonly number[] | undefined>;
 };
 
@@ -40,6 +40,20 @@ export function answerInMemory(index: FacetIndex): QuestionsInMemory {
     const next = new ListedAddresses(names.networks);
     listed.set(ordinals, next);
     return next;
+  };
+
+  const asked = new WeakMap<Uint32Array, { readonly of: Ordinals; readonly size: number; readonly bits: Bits }>();
+  const bitsOf = (addresses: Uint32Array, ordinals: Ordinals) => {
+    const { size } = ordinals;
+    const known = asked.get(addresses);
+    if (known?.of === ordinals && known.size === size) return known.bits;
+    const bits = new Uint32Array(Math.ceil(size / 32));
+    for (const address of addresses) {
+      const ordinal = ordinals.find(address);
+      if (ordinal !== undefined) bits[ordinal >>> 5] = (bits[ordinal >>> 5] ?? 0) | (1 << ordinal);
+    }
+    asked.set(addresses, { of: ordinals, size, bits });
+    return bits;
   };
 
   type Found = OpenFacets & { readonly matching: Bits; readonly found: Bits; readonly narrower: readonly Bits[] };
@@ -117,10 +131,9 @@ export function answerInMemory(index: FacetIndex): QuestionsInMemory {
         {},
         function* (finding) {
           const { found, ordinals } = yield* finding;
-          return [...addresses].filter((address) => {
-            const ordinal = ordinals.find(address);
-            return ordinal !== undefined && ((found[ordinal >>> 5] ?? 0) & (1 << ordinal)) !== 0;
-          });
+          const common = found.slice();
+          andInto(common, bitsOf(addresses, ordinals));
+          return [...ordinalsFrom(common, 0)].map((ordinal) => ordinals.addressOf(ordinal));
         },
         signal,
       ),

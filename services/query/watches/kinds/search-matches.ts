@@ -19,6 +19,7 @@ type Searching = Pick<SearchWatching, "caller"> & { readonly watch: Pick<SearchW
 export const MAX_KNOWN_ADDRESSES = 1_000_000;
 /** A parameter's text must stay below the server's 128 KiB. */
 const ADDRESSES_PER_QUERY = 8_000;
+const ALL_ADDRESSES = 2 ** 32 - 1;
 
 /** Addresses of which observations of the global dataset were stored lately. Times in seconds since 1970 UTC. */
 export type Candidates = ReadonlyMap<number, { readonly observed: number; readonly received: number }>;
@@ -66,15 +67,24 @@ const matchingAmong = ({ sql }: CompiledSearch) =>
     format: "Native",
   });
 
-async function matchInStore(search: Search, among: Uint32Array, { read }: SearchDeps, signal: AbortSignal) {
-  const compiled = compile(search);
-  const found: number[] = [];
-  for (let at = 0; at < among.length; at += ADDRESSES_PER_QUERY) {
-    const candidates = [...among.subarray(at, at + ADDRESSES_PER_QUERY)];
-    const rows = await read(matchingAmong(compiled), { ...compiled.params, candidates }, signal);
-    for (const { addresses } of rows) for (const address of addresses) found.push(address);
+async function matchInStore(
+  search: Search,
+  candidates: Candidates,
+  among: Uint32Array,
+  { read }: SearchDeps,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  if (among.length <= ADDRESSES_PER_QUERY) {
+    const compiled = compile(search);
+    const rows = await read(matchingAmong(compiled), { ...compiled.params, candidates: [...among] }, signal);
+    return rows.flatMap(({ addresses }) => [...addresses]);
   }
-  return found;
+  // To find the search anew for each piece of the candidates takes longer than to read all that were seen since.
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { observed } of candidates.values()) oldest = Math.min(oldest, observed);
+  const compiled = compile({ ...search, reach: Math.max(search.reach ?? 0, oldest * 1_000) });
+  const rows = await read(feedAddresses(compiled), { ...compiled.params, limit: ALL_ADDRESSES }, signal);
+  return rows.flatMap(({ addresses }) => [...addresses].filter((address) => candidates.has(address)));
 }
 
 /** The addresses among the candidates that match a watch's search and were not told of. */
@@ -89,7 +99,7 @@ export async function findMatches(
 ): Promise<Finding | undefined> {
   const search = await prepare({ watch, caller }, deps, signal);
   const matching =
-    (await deps.memory?.among(search, among, signal)) ?? (await matchInStore(search, among, deps, signal));
+    (await deps.memory?.among(search, among, signal)) ?? (await matchInStore(search, candidates, among, deps, signal));
   const subjects = new Map<number, number>();
   for (const address of matching) {
     const { observed, received } = candidates.get(address) ?? { observed: 0, received: 0 };

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
-import { readKnown } from "@noisefloor/clickhouse/watches/known.ts";
+import { readKnownAddresses, readKnownHashes } from "@noisefloor/clickhouse/watches/known.ts";
 import { readTold, type Told } from "@noisefloor/clickhouse/watches/log.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { Watch } from "@noisefloor/domain/watches/watch.ts";
@@ -9,7 +9,7 @@ export class ToldSubjects {
   /** By watch: when it told of what, in seconds since 1970 UTC. */
   readonly #told = new Map<string, Map<number, number>>();
   /** By watch and condition: what was there before, ascending. */
-  readonly #known = new Map<string, Float64Array>();
+  readonly #known = new Map<string, Uint32Array | readonly number[]>();
 
   /** Reads the log anew. */
   async load(client: ClickHouseClient, watches: readonly Watch[]): Promise<void> {
@@ -42,8 +42,9 @@ export class ToldSubjects {
   /** Makes what was there before the watch known. @returns whether it is; a watch that needs none has none. */
   async loadKnown(client: ClickHouseClient, watch: Watch): Promise<boolean> {
     if (this.#known.has(watch.id)) return true;
-    const subjects = await readKnown(client, watch);
-    if (subjects !== undefined) this.#known.set(watch.id, Float64Array.from(subjects).sort());
+    const isOfAddresses = watch.on.type === "search_matches";
+    const subjects = await (isOfAddresses ? readKnownAddresses : readKnownHashes)(client, watch);
+    if (subjects !== undefined) this.#known.set(watch.id, subjects);
     return subjects !== undefined;
   }
 
