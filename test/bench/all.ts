@@ -9,6 +9,7 @@ import { lookup } from "./parts/lookup.ts";
 import { memory } from "./parts/memory.ts";
 import { search } from "./parts/search.ts";
 import { storage } from "./parts/storage.ts";
+import { watches } from "./parts/watches.ts";
 import { worm } from "./parts/worm.ts";
 
 /** In the order in which they are measured. */
@@ -20,6 +21,7 @@ export const ALL_PARTS: readonly Part[] = [
   search,
   feeds,
   ingest,
+  watches,
   growth,
   worm,
   idle,

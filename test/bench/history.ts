@@ -53,6 +53,9 @@ export function addressOf(number: number): string {
   return [24, 16, 8, 0].map((bits) => Math.floor(address / 2 ** bits) % 256).join(".");
 }
 
+/** SQL: the same as a number. */
+export const addressNumber = (number: string) => `toUInt32(${FIRST_ADDRESS} + (${number}) * ${SPREAD} % ${ADDRESSES})`;
+
 /**
  * Fills `observations`, and with it everything that its views fill, inside ClickHouse. A tag's addresses come and go:
  * most of an hour's were there the hour before, and few of the first day's are there on the last. Those of the steady
@@ -144,7 +147,7 @@ const INSERT = `
     if(random3 % 10 = 1, 'community', 'global') AS dataset,
     '' AS workspace_id,
     concat('sensor-', toString(random3 % 40)) AS sensor_id,
-    toIPv4(toUInt32(${FIRST_ADDRESS} + address * ${SPREAD} % ${ADDRESSES})) AS source_ip,
+    toIPv4(${addressNumber("address")}) AS source_ip,
     toUInt16(1024 + random3 % 64000) AS source_port,
     [22, 23, 80, 443, 445, 2222, 3389, 5900, 8080, 8443][1 + if(random2 % 4 = 0, random3, of_address) % 10] AS destination_port,
     if(random3 % 50 = 0, 'udp', 'tcp') AS transport,

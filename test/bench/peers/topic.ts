@@ -9,6 +9,14 @@ const BYTES_PER_SEND = 500_000;
 
 /** A topic of its own that holds these messages, and a group that has read none of them. */
 export async function publish(broker: string, messages: Iterable<string>): Promise<KafkaSettings> {
+  const { kafka, send, close } = await openTopic(broker);
+  await send(messages);
+  await close();
+  return kafka;
+}
+
+/** A topic of its own that gets messages, and a group that has read none of them. */
+export async function openTopic(broker: string) {
   const name = randomUUID();
   const kafka: KafkaSettings = {
     connection: { brokers: [broker], clientId: "noisefloor-bench", tls: false },
@@ -26,22 +34,23 @@ export async function publish(broker: string, messages: Iterable<string>): Promi
     maxInFlightRequests: 1,
   });
   await producer.connect();
-  let batch: Message[] = [];
-  let bytes = 0;
   let sent = 0;
-  const send = async () => {
-    if (batch.length > 0) {
-      await producer.send({ topic: kafka.topic, acks: -1, compression: CompressionTypes.None, messages: batch });
+  const send = async (messages: Iterable<string>) => {
+    let batch: Message[] = [];
+    let bytes = 0;
+    const flush = async () => {
+      if (batch.length > 0) {
+        await producer.send({ topic: kafka.topic, acks: -1, compression: CompressionTypes.None, messages: batch });
+      }
+      batch = [];
+      bytes = 0;
+    };
+    for (const value of messages) {
+      batch.push({ value, partition: sent++ % PARTITIONS });
+      bytes += value.length;
+      if (bytes > BYTES_PER_SEND) await flush();
     }
-    batch = [];
-    bytes = 0;
+    await flush();
   };
-  for (const value of messages) {
-    batch.push({ value, partition: sent++ % PARTITIONS });
-    bytes += value.length;
-    if (bytes > BYTES_PER_SEND) await send();
-  }
-  await send();
-  await producer.disconnect();
-  return kafka;
+  return { kafka, send, close: () => producer.disconnect() };
 }

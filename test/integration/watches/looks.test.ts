@@ -124,6 +124,19 @@ test("an address that begins to match a search is told of, in the store and in m
   }
 });
 
+test("of more addresses than one question to the store has, those that begin to match are told of", async () => {
+  const some = (from: number, count: number, tags: string[] = []) =>
+    Array.from({ length: count }, (_, index) => {
+      const number = from + index;
+      return observation(`45.2.${number >> 8}.${number & 255}`, Date.now() - 1_000, { tags });
+    });
+  await world.store(some(0, 10, ["mirai"]));
+  await writeWatches(world, [makeWatch(WORKSPACE, { type: "search_matches", query: "tags:mirai" })]);
+  await process.look();
+  await world.store([...some(0, 9_000), ...some(9_000, 2, ["mirai"])]);
+  expect((await process.look()).map(addresses)).toEqual([["45.2.35.40", "45.2.35.41"]]);
+});
+
 test("a value is new once three addresses have it, and no value that was there before", async () => {
   const paths = (path: string, ...hosts: number[]) =>
     hosts.map((host) => observation(`45.0.1.${host}`, Date.now() - 1_000, { http: { path }, destination_port: 80 }));

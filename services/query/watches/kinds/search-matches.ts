@@ -87,19 +87,27 @@ async function matchInStore(
   return rows.flatMap(({ addresses }) => [...addresses].filter((address) => candidates.has(address)));
 }
 
-/** The addresses among the candidates that match a watch's search and were not told of. */
+/** Memory has no answer now. */
+export const NOT_IN_MEMORY = Symbol("not in memory");
+
+/**
+ * The addresses among the candidates that match a watch's search and were not told of.
+ * @param asksStore whether the store is asked for what memory does not answer.
+ */
 export async function findMatches(
   { watch, caller }: SearchWatching,
   candidates: Candidates,
   /** Their numbers, ascending. */
   among: Uint32Array,
   isTold: IsTold,
-  deps: MatchDeps,
+  { asksStore, ...deps }: MatchDeps & { readonly asksStore: boolean },
   signal: AbortSignal,
-): Promise<Finding | undefined> {
+): Promise<Finding | typeof NOT_IN_MEMORY | undefined> {
   const search = await prepare({ watch, caller }, deps, signal);
   const matching =
-    (await deps.memory?.among(search, among, signal)) ?? (await matchInStore(search, candidates, among, deps, signal));
+    (await deps.memory?.among(search, among, signal)) ??
+    (asksStore ? await matchInStore(search, candidates, among, deps, signal) : undefined);
+  if (matching === undefined) return NOT_IN_MEMORY;
   const subjects = new Map<number, number>();
   for (const address of matching) {
     const { observed, received } = candidates.get(address) ?? { observed: 0, received: 0 };

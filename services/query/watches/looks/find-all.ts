@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { News } from "@noisefloor/clickhouse/watches/news.ts";
 import type { WatchType } from "@noisefloor/domain/watches/watch.ts";
 import type { Finding, IsTold, Watching } from "../kinds/kind.ts";
 import { findInNetworks, type WatchedNetworks } from "../kinds/network-seen.ts";
 import { findNewValues } from "../kinds/new-value.ts";
-import { findMatches, type MatchDeps } from "../kinds/search-matches.ts";
+import { findMatches, type MatchDeps, NOT_IN_MEMORY } from "../kinds/search-matches.ts";
 import { findSilentSensors } from "../kinds/sensor-silent.ts";
 import { findRisingTags } from "../kinds/tag-rises.ts";
 import type { FindRises } from "../tag-rises/rises.ts";
@@ -22,6 +23,11 @@ export type FindOptions = {
   readonly onFailure: (watchId: string, error: unknown) => void;
 };
 
+/** Memory that loads fields, or is behind while much is stored, answers soon: the store takes longer for so many. */
+const MAX_ASKED_OF_STORE = 100;
+const MEMORY_TRIES = 5;
+const MEMORY_PAUSE_MS = 1_000;
+
 /** What was found of all watches that look at what was stored. @param news what this look read. */
 export async function findInNews(
   news: readonly News[],
@@ -30,15 +36,18 @@ export async function findInNews(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const findings: Finding[] = findInNetworks(news, networks, isTold, deps);
-  const attempt = async (watchId: string, find: () => Promise<Finding | undefined>) => {
+  /** @returns whether it was found out, unless the watch cannot be looked after. */
+  const attempt = async (watchId: string, find: () => ReturnType<typeof findMatches>) => {
     signal.throwIfAborted();
     try {
       const finding = await find();
+      if (finding === NOT_IN_MEMORY) return false;
       if (finding !== undefined) findings.push(finding);
     } catch (error) {
       signal.throwIfAborted();
       onFailure(watchId, error);
     }
+    return true;
   };
   const values = recent.values();
   if (values.length > 0) {
@@ -49,9 +58,24 @@ export async function findInNews(
   if (watching.search_matches.length === 0) return findings;
   const { candidates, among } = recent.candidates();
   if (among.length === 0) return findings;
-  for (const each of watching.search_matches) {
-    await attempt(each.watch.id, () => findMatches(each, candidates, among, isTold, deps, signal));
+  /** @returns those that memory does not answer now. */
+  const ask = async (searches: WatchingByType["search_matches"], asksStore: boolean) => {
+    const left: (typeof searches)[number][] = [];
+    for (const each of searches) {
+      const find = () => findMatches(each, candidates, among, isTold, { ...deps, asksStore }, signal);
+      if (!(await attempt(each.watch.id, find))) left.push(each);
+    }
+    return left;
+  };
+  let left = watching.search_matches;
+  if (deps.memory !== undefined) {
+    left = await ask(left, false);
+    for (let tries = 0; tries < MEMORY_TRIES && left.length > MAX_ASKED_OF_STORE; tries++) {
+      await sleep(MEMORY_PAUSE_MS, undefined, { signal });
+      left = await ask(left, false);
+    }
   }
+  await ask(left, true);
   return findings;
 }
 

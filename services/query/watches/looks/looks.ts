@@ -203,7 +203,8 @@ export function openLooks(options: LooksOptions) {
       findings.push(...(await findOnTime(findOptions, signal)));
       onTimeAt = start;
     }
-    recent.forget(SETTLED_MS);
+    // A look that takes long asks its first searches long before it ends.
+    recent.forget(start - SETTLED_MS);
     if (findings.length > 0 || performance.now() - writtenAt >= ALIVE_MS) await write(findings);
     lookedAt = start;
     lastMs = performance.now() - start;

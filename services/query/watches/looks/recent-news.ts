@@ -18,9 +18,9 @@ export class RecentNews {
     this.#reads.push({ at: performance.now(), read, before });
   }
 
-  /** Forgets what every table has by now. */
-  forget(olderThanMs: number): void {
-    this.#reads = this.#reads.filter(({ at }) => performance.now() - at <= olderThanMs);
+  /** Forgets what was read before a time, in milliseconds of `performance.now()`: every table has it by now. */
+  forget(before: number): void {
+    this.#reads = this.#reads.filter(({ at }) => at >= before);
   }
 
   clear(): void {
