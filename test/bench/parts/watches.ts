@@ -35,7 +35,7 @@ const PER_SECOND = 20_000;
 const PER_MESSAGE = 1_000;
 const SEND_MS = 250;
 /** Seconds at that load, by the seconds of a load. */
-const LOADS = 6;
+const LOADS = 8;
 const PROBES_A_LOAD = 4;
 const IDLE_PROBES = 10;
 const POLL_MS = 100;
@@ -51,7 +51,7 @@ export const watches: Part = {
     try {
       const questions = {
         "delays of events": () => measureDelays(run, stage),
-        ...(process.env.H5 ? {} : { "throughput beside watches": () => measureThroughput(run, stage) }),
+        "throughput beside watches": () => measureThroughput(run, stage),
       };
       const measured = await measureEach(questions, run.say);
       const mebibytes = Math.round((await residentBytes(stage.service.pid)) / 2 ** 20);
@@ -98,11 +98,7 @@ async function openStage(run: Run) {
     const key = await addCaller(client, WORKSPACE, "unlimited");
     const watched = makeWatched(Math.min(1, run.size / FULL_SIZE), WORKSPACE, receiver.url);
     await writeWatched(client, watched);
-    service = await startQueryService(connection, key, {
-      WATCH_DESTINATIONS: "127.0.0.1",
-      NODE_OPTIONS:
-        "--max-old-space-size=512" + (process.env.H5 ? " --enable-source-maps --import /tmp/h5prof.mjs" : ""),
-    });
+    service = await startQueryService(connection, key, { WATCH_DESTINATIONS: "127.0.0.1" });
     return { connection, client, service, receiver, watched, close };
   } catch (error) {
     await close();
@@ -183,20 +179,6 @@ async function measureDelays({ broker, pace, say }: Run, stage: Stage): Promise<
     say(`${Math.round(sent / seconds)} observations a second sent, ${Math.round((rows - before) / seconds)} stored`);
     const loaded = await Promise.all(waiting.map((arrives) => arrives()));
     await ingest.terminate();
-    if (process.env.H5) {
-      say(`loaded ${loaded.map(Math.round)} idle ${idle.map(Math.round)}`);
-      const metrics = (await stage.service.get("/metrics")).split("\n");
-      say(
-        metrics
-          .filter(
-            (line) =>
-              /query_duration_seconds_(sum|count)|facet_index|watches/.test(line) &&
-              !line.startsWith("#") &&
-              !/ 0$/.test(line),
-          )
-          .join("\n"),
-      );
-    }
     const name = (state: string) => `from stored to the webhook ${state}, p99`;
     return [
       within(name(`at ${PER_SECOND} observations a second`), [p99(loaded)], 60_000),
