@@ -38,9 +38,12 @@ test("a search becomes a feed, which is shown, changed and deleted, and a wrong 
   expect(await query.inputValue()).toBe("tags:scanner");
   expect(await page.locator("[name=days]").inputValue()).toBe("7");
   await page.getByLabel("Name", { exact: true }).fill("scanners");
+  await page.locator("[name=limit]").fill("12");
   await query.fill("clasification:x");
   await page.getByRole("button", { name: "Make the feed" }).click();
   await page.getByText('no field is called "clasification"').waitFor();
+  expect(await page.locator("[name=limit]").inputValue(), "what was typed stays").toBe("12");
+  await page.locator("[name=limit]").fill("100000");
   await query.fill("tags:scanner");
   await page.getByRole("button", { name: "Make the feed" }).click();
   await page.getByRole("heading", { name: "scanners" }).waitFor();

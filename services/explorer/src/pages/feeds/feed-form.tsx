@@ -48,35 +48,35 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
       </div>
       <label>
         Observations of the last
-        <input name="days" type="number" min={0} max={90} value={feed.days} required />
+        <input name="days" type="number" min={0} max={90} defaultValue={feed.days} required />
         <span class="faint">days; 0 stands for all that is stored</span>
       </label>
       <label>
         At most
-        <input name="limit" type="number" min={1} max={1_000_000} value={feed.limit} required />
+        <input name="limit" type="number" min={1} max={1_000_000} defaultValue={feed.limit} required />
         <span class="faint">addresses, those seen last</span>
       </label>
       <label>
         Kept for
-        <input name="ttl_hours" type="number" min={1} value={feed.ttl_hours} required />
+        <input name="ttl_hours" type="number" min={1} defaultValue={feed.ttl_hours} required />
         <span class="faint">hours, by consumers that let addresses expire</span>
       </label>
       <label>
         Description
-        <input name="description" maxLength={1_000} value={feed.description} autocomplete="off" />
+        <input name="description" maxLength={1_000} defaultValue={feed.description} autocomplete="off" />
       </label>
       <label>
         Leave out guarded addresses
-        <input name="guard" type="checkbox" checked={feed.guard} />
+        <input name="guard" type="checkbox" defaultChecked={feed.guard} />
       </label>
       <label>
         Keep addresses for an hour
-        <input name="keep_fallen" type="checkbox" checked={feed.keep_fallen} />
+        <input name="keep_fallen" type="checkbox" defaultChecked={feed.keep_fallen} />
         <span class="faint">when half of them, or all, go at one refresh</span>
       </label>
       <label>
         Enabled
-        <input name="enabled" type="checkbox" checked={feed.enabled} />
+        <input name="enabled" type="checkbox" defaultChecked={feed.enabled} />
       </label>
       <ActionFault id="feed-fault" message={action.message} />
       <p class="actions">

@@ -7,7 +7,7 @@ import { useCurrentAnswer } from "../../api/use-current-answer.ts";
 import { allWatches, newestEvents } from "../../api/watches.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { usePageTitle } from "../../frame/layout.tsx";
-import { watchPath } from "../../routing/paths.ts";
+import { newWatchPath, watchPath } from "../../routing/paths.ts";
 import { useParameters } from "../../routing/use-parameters.ts";
 import { NeedsKey } from "../../shell/needs-key.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
@@ -38,13 +38,16 @@ function OfWorkspace() {
   const { values } = useParameters({ kind: "", value: "" });
   const watches = useCurrentAnswer(allWatches());
   const events = useCurrentAnswer(newestEvents("", SHOWN_EVENTS));
-  const isFilled = values.kind !== "";
-  const form = <NewWatch key={`${values.kind} ${values.value}`} {...values} onMade={watches.retry} />;
   return (
     <>
-      {isFilled ? form : null}
+      {values.kind === "" ? null : (
+        <NewWatch key={`${values.kind} ${values.value}`} {...values} onMade={watches.retry} />
+      )}
       <section aria-labelledby="watches">
-        <h2 id="watches">Watches of this workspace</h2>
+        <div class="bar-of-choices">
+          <h2 id="watches">Watches of this workspace</h2>
+          <a href={newWatchPath("network_seen", "")}>A new watch</a>
+        </div>
         <Loaded of={watches} what="the watches">
           {(data) => <WatchTable watches={data.watches} />}
         </Loaded>
@@ -55,7 +58,6 @@ function OfWorkspace() {
           {(data) => <EventList events={data.events} namesWatch whenEmpty="Nothing was found yet." />}
         </Loaded>
       </section>
-      {isFilled ? null : form}
     </>
   );
 }
@@ -67,7 +69,7 @@ function NewWatch({ kind, value, onMade }: NewWatchProps) {
   const [made, setMade] = useState<Watch>();
   const [type] = KINDS.find(([one]) => one === kind) ?? KINDS[0];
   const on = emptyCondition(type, value);
-  const name = kind === "" ? "" : describeCondition(on).slice(0, 200);
+  const isFilled = value !== "" || type === "sensor_silent";
   const onSaved = (watch: Watch) => {
     if (secretsIn(watch).length === 0) route(watchPath(watch.id));
     setMade(watch);
@@ -78,7 +80,14 @@ function NewWatch({ kind, value, onMade }: NewWatchProps) {
       <h2 id="new-watch">A new watch</h2>
       {made === undefined ? (
         <WatchForm
-          watch={{ id: "", name, on, repeat_after_hours: defaultHours(type), enabled: true, deliver: [] }}
+          watch={{
+            id: "",
+            name: isFilled ? describeCondition(on).slice(0, 200) : "",
+            on,
+            repeat_after_hours: defaultHours(type),
+            enabled: true,
+            deliver: [],
+          }}
           onSaved={onSaved}
         />
       ) : (
