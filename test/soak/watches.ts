@@ -18,7 +18,6 @@ import type { Scenario } from "./scenario.ts";
 
 /** The workspace of the stage's key. */
 const WORKSPACE = "soak";
-const WATCHED = 200;
 
 /**
  * Two query processes look after watches of networks and of a search while they and the intake are killed again and
@@ -43,15 +42,17 @@ export const watches: Scenario = {
         secret: `whsec_${Buffer.alloc(24).toString("base64")}`,
       },
     ];
-    const ips = [...new Set(events.map(({ ip }) => ip))];
-    const networks = Array.from({ length: WATCHED }, () => random.pick(ips)).map(
-      (ip) => `${numberToIpv4((ipv4ToNumber(ip) & 0xffffff00) >>> 0)}/24`,
-    );
+    // Each kill has addresses of its own.
+    const ordered = events.toSorted((one, other) => ipv4ToNumber(one.ip) - ipv4ToNumber(other.ip));
+    const networks = [...new Set(ordered.map(({ ip }) => `${ip.slice(0, ip.lastIndexOf("."))}.0/24`))];
     const [tag] = stage.tags;
     if (tag === undefined) throw new Error("the stage has no tags");
-    const ofNetworks = makeWatch(WORKSPACE, { type: "network_seen", networks: [...new Set(networks)] }, { deliver });
+    const ofNetworks = networks.map((network) => ({
+      network,
+      watch: makeWatch(WORKSPACE, { type: "network_seen", networks: [network] }, { deliver }),
+    }));
     const ofSearch = makeWatch(WORKSPACE, { type: "search_matches", query: `tags:${tag.slug}` }, { deliver });
-    await watchDefinitions.write(stage.client, [ofNetworks, ofSearch], Date.now());
+    await watchDefinitions.write(stage.client, [...ofNetworks.map(({ watch }) => watch), ofSearch], Date.now());
     const began = Date.now();
     const query = () => stage.query({ WATCH_DESTINATIONS: "127.0.0.1" });
     try {
@@ -63,7 +64,7 @@ export const watches: Scenario = {
       let ingest = await stage.ingest({ KAFKA_INSTANCE_ID: "soak" });
       const share = Math.ceil(events.length / kills);
       for (let turn = 0; turn < kills; turn++) {
-        const flow = stage.publish(events.slice(turn * share, (turn + 1) * share));
+        const flow = stage.publish(ordered.slice(turn * share, (turn + 1) * share));
         await sleep(random.int(500, 4_000));
         const victim = random.int(0, 2);
         if (victim === 2) {
@@ -84,10 +85,7 @@ export const watches: Scenario = {
       const found = () => readEvents(stage.client, { workspaceId: WORKSPACE, limit: 1_000_000 });
       const times = { began, ended: Date.now() };
       const expected = [
-        {
-          watch: ofNetworks,
-          ...expectedOfNetworks(events, ofNetworks.on.type === "network_seen" ? ofNetworks.on.networks : [], times),
-        },
+        ...ofNetworks.map(({ watch, network }) => ({ watch, ...expectedOfNetwork(events, network, times) })),
         { watch: ofSearch, ...expectedOfSearch(events, tag.id, times) },
       ];
       await eventually(async () => {
@@ -159,9 +157,8 @@ const isFresh = ({ at }: KnownEvent, { ended }: Times) => at >= ended - MAX_LATE
 const mayBeFresh = ({ at }: KnownEvent, { began }: Times) => at >= began - MAX_LATE_HOURS * HOUR_MS;
 const ipsOf = (events: readonly KnownEvent[]) => new Set(events.map(({ ip }) => ip));
 
-function expectedOfNetworks(events: readonly KnownEvent[], networks: readonly string[], times: Times) {
-  const watched = new Set(networks.map((network) => network.slice(0, network.lastIndexOf("."))));
-  const seen = events.filter(({ ip }) => watched.has(ip.slice(0, ip.lastIndexOf("."))));
+function expectedOfNetwork(events: readonly KnownEvent[], network: string, times: Times) {
+  const seen = events.filter(({ ip }) => ip.startsWith(network.slice(0, -"0/24".length)));
   return {
     must: ipsOf(seen.filter((event) => isFresh(event, times))),
     may: ipsOf(seen.filter((event) => mayBeFresh(event, times))),
