@@ -105,6 +105,8 @@ async function shootAll(shown: Shown, address: string, folder: string): Promise<
     compare: `/compare?query=tags%3A${SLUG}&with=port%3A23`,
     feeds: "/feeds",
     feed: "/feeds/recent",
+    watches: "/watches",
+    "new-watch": `/watches?kind=tag_rises&value=${SLUG}`,
     sensors: "/sensors",
     plans: "/plans",
     missing: "/nowhere",

@@ -264,7 +264,7 @@ test("sensors are shown with what became of their records, to keys that may see 
   const { page, faults } = await openWithKey("/sensors");
   const cells = await page.locator("tbody tr").locator("th, td").allTextContents();
   expect([cells[0], cells[1], ...cells.slice(3)]).toEqual([
-    ...[`tap ${SCRIPT}`, "active", "kafka", "63", "1,500", "500 (25%)", "not-json 500", "cowrie"],
+    ...[`tap ${SCRIPT}`, `active Watch tap ${SCRIPT}`, "kafka", "63", "1,500", "500 (25%)", "not-json 500", "cowrie"],
   ]);
   expect(await page.locator("[data-stored]").textContent()).toMatch(
     /^1 sensor\. Your datasets hold observations from /,
