@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
-import { defineQuery, run } from "../client/query.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 import { WATCH_LOG } from "../client/table-names.ts";
 
 /** An event as it is stored and delivered. */
@@ -44,6 +44,17 @@ const lastLook = defineQuery({
 export const readLogHead = async (client: ClickHouseClient): Promise<LogHead | undefined> =>
   (await run(client, lastLook, {})).at(0);
 
+const storeTime = defineQuery({
+  name: "store-time",
+  sql: "SELECT toUnixTimestamp64Milli(now64(3, 'UTC')) AS now",
+  params: z.object({}),
+  row: z.object({ now: z.int() }),
+});
+
+/** What the store's clock says, in milliseconds since 1970 UTC: watches count by it, as it says when rows were received. */
+export const readStoreTime = async (client: ClickHouseClient): Promise<number> =>
+  (await runForOne(client, storeTime, {})).now;
+
 /** A look to write. */
 export type Look = {
   readonly holder: string;
@@ -51,10 +62,13 @@ export type Look = {
   readonly events: readonly (StoredEvent & Told)[];
 };
 
+const MAX_TOKENS = 20;
+
 /**
  * Writes the look that follows one, unless another process has written it: the token of the insert names what it
- * follows, so that the server takes the first of them.
- * @returns the new head; undefined when another one counts, or it is not known whether ours does.
+ * follows, so that the server takes the first of them. A look that followed the same one before and has expired since
+ * has used the token: then nothing follows, and the next token counts.
+ * @returns the new head; undefined when another one counts.
  */
 export async function appendLook(
   client: ClickHouseClient,
@@ -72,15 +86,18 @@ export async function appendLook(
     subjects: events.map(({ subjects }) => subjects),
     subject_times: events.map(({ times }) => times),
   };
-  const token = createHash("sha256").update(`watch_log ${followed}`).digest("hex");
-  await client.insert({
-    table: "watch_log",
-    values: [row],
-    format: "JSONEachRow",
-    clickhouse_settings: { insert_deduplication_token: token },
-  });
-  const head = await readLogHead(client);
-  return head?.look === look && head.holder === holder ? head : undefined;
+  for (let used = 0; used < MAX_TOKENS; used++) {
+    const token = createHash("sha256").update(`watch_log ${followed} ${used}`).digest("hex");
+    await client.insert({
+      table: "watch_log",
+      values: [row],
+      format: "JSONEachRow",
+      clickhouse_settings: { insert_deduplication_token: token },
+    });
+    const head = await readLogHead(client);
+    if (head !== undefined && head.look >= look) return head.look === look && head.holder === holder ? head : undefined;
+  }
+  return undefined;
 }
 
 const events = (order: "ASC" | "DESC") =>

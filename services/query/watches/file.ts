@@ -3,9 +3,10 @@ import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts"
 import type { WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { readStoreTime } from "@noisefloor/clickhouse/watches/log.ts";
 import { type Destination, type Watch, watchIdOfFile } from "@noisefloor/domain/watches/watch.ts";
 import { z } from "zod";
-import { type DefinitionRules, toDefinition, WrongWatchError } from "./routes/definition.ts";
+import { type DefinitionRules, goesOn, toDefinition, WrongWatchError } from "./routes/definition.ts";
 
 /** The watches of one workspace, each as the API takes it. */
 const fileSchema = z.object({
@@ -38,14 +39,18 @@ export function readWatchesFile(content: unknown): WatchesFile {
  * same file again changes nothing.
  * @throws WrongWatchError that names the watch, before anything was changed.
  */
-export async function applyWatchesFile({ workspace, watches }: WatchesFile, rules: FileRules): Promise<FileChanges> {
-  const { client, cache, accessCache } = rules;
+export async function applyWatchesFile(
+  { workspace, watches }: WatchesFile,
+  fileRules: FileRules,
+): Promise<FileChanges> {
+  const { client, cache, accessCache } = fileRules;
   if (accessCache.callerOfWorkspace(workspace) === undefined) {
     throw new WrongWatchError(`workspace: there is no workspace "${workspace}"`);
   }
   await cache.refresh();
   const gone = new Map(cache.all().flatMap((watch) => (watch.origin === "file" ? [[watch.id, watch] as const] : [])));
-  const now = rules.now();
+  const now = await readStoreTime(client);
+  const rules = { ...fileRules, now: () => now };
   const written: Omit<Watch, "updatedAt">[] = [];
   const ids = new Set<string>();
   let [made, same] = [0, 0];
@@ -56,7 +61,7 @@ export async function applyWatchesFile({ workspace, watches }: WatchesFile, rule
     const known = gone.get(id);
     gone.delete(id);
     const definition = definitionOf(sent, known?.deliver ?? [], rules);
-    const isSame = known !== undefined && isDeepStrictEqual(known.on, definition.on);
+    const isSame = known !== undefined && goesOn(known, definition);
     const watch = {
       ...{ id, workspaceId: workspace, origin: "file" as const, ...definition },
       ...{ sinceAt: isSame ? known.sinceAt : now, createdAt: known?.createdAt ?? now },

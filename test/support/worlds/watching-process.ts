@@ -1,4 +1,5 @@
 import { openWatchCache, type WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
 import { readEvents } from "@noisefloor/clickhouse/watches/log.ts";
@@ -16,8 +17,8 @@ const NEVER_MS = 2 ** 30;
 /** The watches of a process over a world's store, which looks when it is told to. */
 export type WatchingProcess = {
   readonly cache: WatchCache;
-  /** Reads the watches, and looks. @returns the events that this look has put into the log. */
-  look(): Promise<WatchEvent[]>;
+  /** Reads the watches, unless told not to, and looks. @returns the events that this look has put into the log. */
+  look(readsWatches?: boolean): Promise<WatchEvent[]>;
   isLeader(): boolean;
   /** Ends without a word, as a process that is killed. */
   kill(): void;
@@ -25,9 +26,16 @@ export type WatchingProcess = {
   stop(): Promise<void>;
 };
 
+type WatchingOptions = {
+  readonly now?: () => number;
+  readonly memory?: QuestionsInMemory;
+  /** Instead of the world's. */
+  readonly client?: ClickHouseClient;
+};
+
 export async function startWatching(
-  { client, catalogue, networks, accessCache }: World,
-  { now = Date.now, memory }: { readonly now?: () => number; readonly memory?: QuestionsInMemory } = {},
+  { client: ofWorld, catalogue, networks, accessCache }: World,
+  { now = Date.now, memory, client = ofWorld }: WatchingOptions = {},
 ): Promise<WatchingProcess> {
   const cache = await openWatchCache(client, { intervalMs: NEVER_MS });
   const read = reader(client, { maxSeconds: 60 });
@@ -54,11 +62,12 @@ export async function startWatching(
   });
   return {
     cache,
-    async look() {
-      await cache.refresh();
+    async look(readsWatches = true) {
+      if (readsWatches) await cache.refresh();
       events = [];
       await looks.look();
-      if (errors.length > 0) throw new AggregateError(errors, "a look failed");
+      const failures = errors.splice(0);
+      if (failures.length > 0) throw new AggregateError(failures, "a look failed");
       return events;
     },
     isLeader: () => looks.state().isLeader,

@@ -21,6 +21,8 @@ export type FindOptions = {
   readonly findRises: FindRises;
   /** Called with a watch that cannot be looked after: the others are. */
   readonly onFailure: (watchId: string, error: unknown) => void;
+  /** Called before each question that may take a while. */
+  readonly stayAlive: () => Promise<void>;
 };
 
 /** Memory that loads fields, or is behind while much is stored, answers soon: the store takes longer for so many. */
@@ -32,13 +34,14 @@ const MEMORY_PAUSE_MS = 1_000;
 export async function findInNews(
   news: readonly News[],
   recent: RecentNews,
-  { watching, networks, isTold, deps, onFailure }: FindOptions,
+  { watching, networks, isTold, deps, onFailure, stayAlive }: FindOptions,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const findings: Finding[] = findInNetworks(news, networks, isTold, deps);
   /** @returns whether it was found out, unless the watch cannot be looked after. */
   const attempt = async (watchId: string, find: () => ReturnType<typeof findMatches>) => {
     signal.throwIfAborted();
+    await stayAlive();
     try {
       const finding = await find();
       if (finding === NOT_IN_MEMORY) return false;

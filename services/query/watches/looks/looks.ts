@@ -1,8 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
-import { appendLook, type LoggedEvent, type LogHead, readLogHead } from "@noisefloor/clickhouse/watches/log.ts";
+import {
+  appendLook,
+  type LoggedEvent,
+  type LogHead,
+  readLogHead,
+  readStoreTime,
+} from "@noisefloor/clickhouse/watches/log.ts";
 import type { News, NewsField } from "@noisefloor/clickhouse/watches/news.ts";
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { authorizeScopes, DATASETS, GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
@@ -67,7 +74,9 @@ const ON_TIME_MS = 20_000;
 /** Looks for what watches wait for, in one of the processes. */
 export function openLooks(options: LooksOptions) {
   const { client, cache, deps, onEvents } = options;
-  const holder = randomUUID();
+  const processId = randomUUID();
+  /** Another one each time: an insert of before, of which no answer came, may still be stored, and is not this one's. */
+  let holder = "";
   const stopping = new AbortController();
   const { signal } = stopping;
   const findRises = openRises(deps);
@@ -76,8 +85,7 @@ export function openLooks(options: LooksOptions) {
   const readQuiet = options.changes?.(["observation_changes"]);
   /** The last row of the log while it is ours. */
   let head: LogHead | undefined;
-  let position: Position = readPosition("");
-  let readAt = Number.NEGATIVE_INFINITY;
+  let position: Position = readPosition("", 0);
   let writtenAt = Number.NEGATIVE_INFINITY;
   let onTimeAt = Number.NEGATIVE_INFINITY;
   let lookedAt = performance.now();
@@ -86,29 +94,31 @@ export function openLooks(options: LooksOptions) {
   /** Where the blocks that were read are not known, what was received since then (ms since 1970 UTC) is read again. */
   let gapSince = 0;
   let lastMs = 0;
-  let known: { readonly of: readonly Watch[]; readonly byType: WatchingByType; readonly networks: WatchedNetworks } = {
-    of: [],
-    byType: byType([]),
-    networks: indexNetworks([]),
-  };
+  let known: Known = { of: [], callers: new Map(), byType: byType([]), networks: indexNetworks([]) };
+  /** `performance.now()` stands still while the machine sleeps. */
+  const sleptMs = () => deps.now() - performance.now();
+  let sleptBefore = sleptMs();
 
   const isTold: FindOptions["isTold"] = (watch, subject, at) => told.isTold(watch, subject, at);
   /** The watches that are looked after, as they are defined now. */
   const readWatches = () => {
     const all = cache.all();
-    if (all !== known.of) {
+    const workspaces = new Set(all.map(({ workspaceId }) => workspaceId));
+    const callers = new Map([...workspaces].map((id) => [id, options.callerOf(id)]));
+    if (all !== known.of || !isDeepStrictEqual(callers, known.callers)) {
       told.keep(known.of, all);
       const watching = all.flatMap((watch) => {
-        const caller = watch.isEnabled ? options.callerOf(watch.workspaceId) : undefined;
+        const caller = watch.isEnabled ? callers.get(watch.workspaceId) : undefined;
         return caller === undefined ? [] : [{ watch, caller, scopes: scopesOf(caller) }];
       });
       const ofType = byType(watching);
-      known = { of: all, byType: ofType, networks: indexNetworks(ofType.network_seen) };
+      known = { of: all, callers, byType: ofType, networks: indexNetworks(ofType.network_seen) };
     }
     return known;
   };
   /** Without what was there before the watch was made, all of that would be news. */
   const isKnown = async ({ watch, caller }: AnyWatching): Promise<boolean> => {
+    await stayAlive();
     if (await told.loadKnown(client, watch)) return true;
     try {
       await options.ensureKnown(watch, caller, signal);
@@ -125,27 +135,32 @@ export function openLooks(options: LooksOptions) {
     new_value: await filtered(byTypes.new_value, isKnown),
   });
   /** Reads the log, unless its last row is this process's. @returns whether this process may go on. */
-  const lead = async (watches: readonly Watch[]): Promise<boolean> => {
+  const lead = async (watches: readonly Watch[], watching: readonly Pick<Watch, "sinceAt">[]): Promise<boolean> => {
     if (head !== undefined) return true;
     const last = await readLogHead(client);
-    if (last !== undefined && last.holder !== "" && last.holder !== holder && last.ageMs < STALE_MS) return false;
-    await told.load(client, watches);
-    recent.clear();
-    position = readPosition(last?.position ?? "");
-    const taken = await appendLook(client, { holder, position: last?.position ?? "", events: [] }, last);
-    if (taken === undefined) return false;
+    if (last !== undefined && last.holder !== "" && !last.holder.startsWith(processId) && last.ageMs < STALE_MS)
+      return false;
     // What was received since the last look, or since the first watch was made, may not have been looked at.
-    const since = last === undefined ? Math.min(...watches.map(({ sinceAt }) => sinceAt)) : last.lookedAt;
-    const isBehind = last === undefined || taken.lookedAt - last.lookedAt > MAX_GAP_MS;
-    if (isBehind) position = [];
-    gapSince = Math.max(since - SETTLED_MS, 0);
+    const now = last === undefined ? await readStoreTime(client) : last.lookedAt + last.ageMs;
+    const first = Math.min(now, ...watching.map(({ sinceAt }) => sinceAt));
+    const stored = readPosition(last?.position ?? "", last?.ageMs ?? Number.POSITIVE_INFINITY);
+    const at = Math.max(stored.at, performance.now() - (now - first));
+    const isBehind = performance.now() - at > MAX_GAP_MS;
+    position = { owners: isBehind ? [] : stored.owners, at };
+    recent.clear();
+    await told.load(client, watches);
+    holder = `${processId} ${randomUUID()}`;
+    const taken = await appendLook(client, { holder, position: formatPosition(position), events: [] }, last);
+    if (taken === undefined) return false;
     head = taken;
     hasRead = false;
-    readAt = performance.now() - (taken.lookedAt - since);
     writtenAt = performance.now();
+    gapSince = storeTime(at - SETTLED_MS);
     await options.onLead();
     return true;
   };
+  /** What the store's clock said at a time of `performance.now()`, in ms since 1970 UTC. */
+  const storeTime = (at: number) => Math.floor((head?.lookedAt ?? 0) - (writtenAt - at));
   const newsFields = (): NewsField[] => [
     ...new Set(known.byType.new_value.map(({ watch }) => STORED_AS[watch.on.field])),
   ];
@@ -153,20 +168,19 @@ export function openLooks(options: LooksOptions) {
   const readNews = async (): Promise<News[]> => {
     const start = performance.now();
     const before = position;
-    // A position that was read from the log lies further back than its row, by as much as a look and its pause took.
-    const seconds = (start - readAt + 4 * SETTLED_MS) / 1_000;
-    const stored = await readStored(client, before, { fields: newsFields(), seconds, gapSince });
-    for (const read of stored.reads) recent.add(read, before);
-    position = stored.position;
-    readAt = start;
+    const seconds = (start - before.at + SETTLED_MS * 2) / 1_000;
+    const { reads, owners } = await readStored(client, before.owners, { fields: newsFields(), seconds, gapSince });
+    for (const read of reads) recent.add(read, before);
+    position = { owners, at: start };
+    gapSince = storeTime(start - SETTLED_MS);
     hasRead = true;
-    return stored.reads.map(({ news }) => news);
+    return reads.map(({ news }) => news);
   };
   const toEvent = async ({ watch, subjects, describe }: Finding) => {
     const event: WatchEvent = {
       id: randomUUID(),
       watch: { id: watch.id, name: watch.name },
-      detected_at: formatTimestamp(deps.now()),
+      detected_at: formatTimestamp(storeTime(performance.now())),
       link: `${options.publicUrl}/watches/${watch.id}`,
       ...(await describe(signal)),
     };
@@ -182,22 +196,29 @@ export function openLooks(options: LooksOptions) {
 
   const look = async () => {
     const start = performance.now();
+    // Others may have taken over meanwhile, and the log of what was stored have gaps.
+    if (sleptMs() - sleptBefore > STALE_MS) head = undefined;
+    sleptBefore = sleptMs();
+    const before = known;
     const { of: watches, byType: all, networks } = readWatches();
-    const isAny = Object.values(all).some((each) => each.length > 0);
-    if (!isAny || !(await lead(watches))) {
+    const watched = Object.values(all).flatMap((each) => each.map(({ watch }) => watch));
+    const isAny = watched.length > 0;
+    if (!isAny || !(await lead(watches, watched))) {
       lookedAt = start;
       if (!isAny && head !== undefined) await release();
       return;
     }
     const watching = await withKnown(all);
-    const findOptions = { watching, networks, isTold, deps, findRises, onFailure: options.onFailure };
+    const findOptions = { watching, networks, isTold, deps, findRises, onFailure: options.onFailure, stayAlive };
     const findings: Finding[] = [];
     if (watching.network_seen.length + watching.search_matches.length + watching.new_value.length > 0) {
       // Each of several owners has parts of its own.
-      const quiet = hasRead && position.length === 1 ? await readQuiet?.() : undefined;
+      const quiet = hasRead && position.owners.length === 1 ? await readQuiet?.() : undefined;
       const news = quiet?.isQuiet ? [] : await readNews();
-      if (quiet?.isQuiet) readAt = quiet.askedAt;
-      findings.push(...(await findInNews(news, recent, findOptions, signal)));
+      if (quiet?.isQuiet) position = { ...position, at: quiet.askedAt };
+      // A watch that was made a moment ago waits for what was read before this process knew of it.
+      const isChanged = known !== before;
+      findings.push(...(await findInNews(isChanged ? recent.news() : news, recent, findOptions, signal)));
     }
     if (start - onTimeAt >= ON_TIME_MS) {
       findings.push(...(await findOnTime(findOptions, signal)));
@@ -209,7 +230,12 @@ export function openLooks(options: LooksOptions) {
     lookedAt = start;
     lastMs = performance.now() - start;
   };
-  const write = async (findings: readonly Finding[]) => {
+  /** Says during a long look that it goes on, or others would take over. */
+  const stayAlive = async () => {
+    if (performance.now() - writtenAt >= ALIVE_MS && !(await write([]))) throw new Error("another process looks");
+  };
+  /** @returns whether this process may go on. */
+  const write = async (findings: readonly Finding[]): Promise<boolean> => {
     const events: Awaited<ReturnType<typeof toEvent>>[] = [];
     for (const finding of findings) events.push(await toEvent(finding));
     const after = head;
@@ -220,12 +246,12 @@ export function openLooks(options: LooksOptions) {
       { holder, position: formatPosition(recent.start ?? position), events },
       after,
     );
-    if (written === undefined) return;
+    if (written === undefined) return false;
     head = written;
-    gapSince = written.lookedAt - SETTLED_MS;
     writtenAt = performance.now();
     for (const event of events) told.add(event.watchId, event);
     if (events.length > 0) onEvents(events.map((event, index) => ({ ...event, look: written.look, index })));
+    return true;
   };
   /** Lets another process take over at once. */
   const release = async () => {
@@ -268,6 +294,13 @@ export function openLooks(options: LooksOptions) {
     },
   };
 }
+
+type Known = {
+  readonly of: readonly Watch[];
+  readonly callers: ReadonlyMap<string, AuthorizedCaller | undefined>;
+  readonly byType: WatchingByType;
+  readonly networks: WatchedNetworks;
+};
 
 /** What a watch may find: as the search, the observations of its own workspace too where that may ask for them. */
 function scopesOf(caller: Caller) {

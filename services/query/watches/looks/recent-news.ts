@@ -32,6 +32,10 @@ export class RecentNews {
     return this.#reads.at(0)?.before;
   }
 
+  news(): News[] {
+    return this.#reads.map(({ read }) => read.news);
+  }
+
   values(): NewsValues[] {
     return this.#reads.flatMap(({ read }) => read.values ?? []);
   }

@@ -20,10 +20,10 @@ export type StoredOptions = {
 };
 
 /** Reads what was stored after a position. */
-export async function readStored(client: ClickHouseClient, before: Position, options: StoredOptions) {
+export async function readStored(client: ClickHouseClient, before: Position["owners"], options: StoredOptions) {
   const owners = await client.owners();
   const all = await Promise.all(owners.map((owner, index) => readOf(owner, before[index] ?? NOTHING_READ, options)));
-  return { reads: all.flatMap(({ reads }) => reads), position: all.map(({ position }) => position) };
+  return { reads: all.flatMap(({ reads }) => reads), owners: all.map(({ position }) => position) };
 }
 
 async function readOf(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { numberToIpv4, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { MAX_QUERY_LENGTH } from "@noisefloor/domain/query-language/query.ts";
@@ -38,6 +39,10 @@ export type Definition = Pick<Watch, "name" | "on" | "repeatAfterHours" | "isEna
 /** What decides whether a definition is right. */
 export type DefinitionRules = Pick<WatchesService, "checkDestination" | "newSecret"> &
   Pick<WatchRouteDeps, "catalogue" | "now" | "retentionDays">;
+
+/** Whether a changed watch goes on: with another condition, and when it is enabled again, it begins anew. */
+export const goesOn = (before: Definition, now: Definition): boolean =>
+  isDeepStrictEqual(before.on, now.on) && (before.isEnabled || !now.isEnabled);
 
 /** @param before the destinations that the watch has. @throws WrongWatchError */
 export function toDefinition(sent: unknown, before: readonly Destination[], rules: DefinitionRules): Definition {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { readActivity } from "@noisefloor/clickhouse/watches/activity.ts";
 import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { readStoreTime } from "@noisefloor/clickhouse/watches/log.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import type { Watch } from "@noisefloor/domain/watches/watch.ts";
 import { defineOperation, errorResponse, NO_CONTENT, NOTHING } from "@noisefloor/http/operations/operation.ts";
@@ -14,7 +14,7 @@ import { ADDRESSES_ROUTE, rejectBody } from "../../request-body.ts";
 import { admitQuery } from "../../search/admit-query.ts";
 import { wrongQuery } from "../../search/operations.ts";
 import { compile, prepareSearch, searchCost } from "../../search/search.ts";
-import { type Definition, NO_DEFINITION, toChanged, toDefinition, WrongWatchError } from "./definition.ts";
+import { type Definition, goesOn, NO_DEFINITION, toChanged, toDefinition, WrongWatchError } from "./definition.ts";
 import type { WatchRouteDeps } from "./deps.ts";
 import {
   changedWatchSchema,
@@ -92,7 +92,7 @@ export const putWatch = defineOperation({
   path: "/v3/watches/{id}",
   summary: "Replaces a watch",
   description:
-    "With another condition it begins anew: what is stored since then counts. A destination with the `id` of one keeps its secret.",
+    "With another condition, or when it is enabled again, it begins anew: what is stored since then counts. A destination with the `id` of one keeps its secret.",
   pathParameters: { id: WATCH_ID },
   queryParameters: [],
   body: { description: "What is left out gets its default.", schema: sentWatchSchema, example: SENT_WATCH },
@@ -133,7 +133,10 @@ const ROUTE = { ...ADDRESSES_ROUTE, errorHandler: rejectBody(() => new HttpError
 
 export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps): void {
   const { cache, client } = deps.watches;
-  const rules = { ...deps.watches, catalogue: deps.catalogue, now: deps.now, retentionDays: deps.retentionDays };
+  const readRules = async () => {
+    const now = await readStoreTime(client);
+    return { ...deps.watches, catalogue: deps.catalogue, now: () => now, retentionDays: deps.retentionDays };
+  };
   const ownWatch = async (workspaceId: string, id: string) => {
     // Another process may have changed it a moment ago.
     await cache.refresh();
@@ -155,10 +158,10 @@ export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps):
     caller: AuthorizedCaller & { readonly workspaceId: string },
     definition: Definition,
     before: Watch | undefined,
+    now: number,
     signal: AbortSignal,
   ) => {
-    const now = deps.now();
-    const isSame = before !== undefined && isDeepStrictEqual(before.on, definition.on);
+    const isSame = before !== undefined && goesOn(before, definition);
     const watch = {
       id: before?.id ?? randomUUID(),
       workspaceId: caller.workspaceId,
@@ -192,10 +195,11 @@ export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps):
     addWatch,
     async (request, _reply, { signal }) => {
       const caller = managerOf(request, deps.authenticate);
+      const rules = await readRules();
       const definition = orBadRequest(() => toDefinition(request.body, [], rules));
       await cache.refresh();
       if (cache.ofWorkspace(caller.workspaceId).length >= MAX_WATCHES) throw new HttpError(409, TOO_MANY);
-      return save(request, caller, definition, undefined, signal);
+      return save(request, caller, definition, undefined, rules.now(), signal);
     },
     ROUTE,
   );
@@ -205,8 +209,9 @@ export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps):
     async (request, _reply, { signal }) => {
       const caller = managerOf(request, deps.authenticate);
       const before = await changeable(caller.workspaceId, request.params.id);
+      const rules = await readRules();
       const definition = orBadRequest(() => toDefinition(request.body, before.deliver, rules));
-      return save(request, caller, definition, before, signal);
+      return save(request, caller, definition, before, rules.now(), signal);
     },
     ROUTE,
   );
@@ -216,8 +221,9 @@ export function registerDefinitions(app: FastifyInstance, deps: WatchRouteDeps):
     async (request, _reply, { signal }) => {
       const caller = managerOf(request, deps.authenticate);
       const before = await changeable(caller.workspaceId, request.params.id);
+      const rules = await readRules();
       const definition = orBadRequest(() => toChanged(request.body, before, rules));
-      return save(request, caller, definition, before, signal);
+      return save(request, caller, definition, before, rules.now(), signal);
     },
     ROUTE,
   );

@@ -158,13 +158,14 @@ export function registerEvents(app: FastifyInstance, deps: WatchRouteDeps): void
     if (open >= MAX_STREAMS) throw new HttpError(429, `A workspace has at most ${MAX_STREAMS} streams at a time`);
     const gone = new AbortController();
     const signal = AbortSignal.any([gone.signal, closing.signal]);
-    const { "last-event-id": last } = request.headers;
-    const stream = await openStream({ workspaceId, client, signal, lastEventId: last && String(last) });
+    // Counted before it opens: many may ask at the same time.
     streams.set(workspaceId, open + 1);
     onClosed(reply.raw, () => {
       gone.abort();
       streams.set(workspaceId, (streams.get(workspaceId) ?? 1) - 1);
     });
+    const { "last-event-id": last } = request.headers;
+    const stream = await openStream({ workspaceId, client, signal, lastEventId: last && String(last) });
     // nginx would keep events back, and a connection that is kept would keep a shutdown waiting.
     reply.header("x-accel-buffering", "no").header("connection", "close").type("text/event-stream; charset=utf-8");
     return Readable.from(stream);
