@@ -274,7 +274,7 @@ export function openLooks(options: LooksOptions) {
     {
       everyMs: undefined,
       firstMs: everyMs,
-      pauseMs: () => Math.min(MAX_PAUSE_MS, Math.max(everyMs, RESTS * lastMs)),
+      pauseMs: () => Math.max(everyMs, Math.min(MAX_PAUSE_MS, RESTS * lastMs)),
       onError: options.onError,
       onRecovery: options.onRecovery,
     },
