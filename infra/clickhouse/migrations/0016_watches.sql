@@ -45,7 +45,7 @@ TTL toDateTime(looked_at, 'UTC') + toIntervalDay(90),
 SETTINGS non_replicated_deduplication_window = 1000;
 
 -- What a watch need not tell of because it was there before: the addresses that matched a search, the values of a field.
--- Of a watch the row of its present condition counts.
+-- Of a watch the row of its present condition counts. A row may have a million subjects, so the index knows each.
 CREATE TABLE IF NOT EXISTS watch_known
 (
     watch_id UUID,
@@ -53,7 +53,8 @@ CREATE TABLE IF NOT EXISTS watch_known
     subjects Array(UInt64) CODEC(Delta(8), ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
-ORDER BY (watch_id, since_at);
+ORDER BY (watch_id, since_at)
+SETTINGS index_granularity = 1;
 
 -- How the delivery of each event to each destination goes.
 CREATE TABLE IF NOT EXISTS watch_deliveries
