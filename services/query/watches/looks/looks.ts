@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { WatchCache } from "@noisefloor/clickhouse/caches/watch-cache.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
@@ -11,15 +10,12 @@ import {
   readStoreTime,
 } from "@noisefloor/clickhouse/watches/log.ts";
 import type { News, NewsField } from "@noisefloor/clickhouse/watches/news.ts";
-import type { Caller } from "@noisefloor/domain/access/caller.ts";
-import { authorizeScopes, DATASETS, GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { formatTimestamp, MINUTE_MS } from "@noisefloor/domain/time/window.ts";
 import type { WatchEvent } from "@noisefloor/domain/watches/event.ts";
 import type { Watch } from "@noisefloor/domain/watches/watch.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
-import type { Finding, Watching } from "../kinds/kind.ts";
-import { indexNetworks, type WatchedNetworks } from "../kinds/network-seen.ts";
+import type { Finding } from "../kinds/kind.ts";
 import { STORED_AS } from "../kinds/new-value.ts";
 import type { MatchDeps } from "../kinds/search-matches.ts";
 import type { EnsureKnown } from "../known.ts";
@@ -29,6 +25,7 @@ import { formatPosition, type Position, readPosition } from "./position.ts";
 import { RecentNews } from "./recent-news.ts";
 import { readStored } from "./stored.ts";
 import { ToldSubjects } from "./told.ts";
+import { type AnyWatching, NOTHING_WATCHED, readWatched } from "./watched.ts";
 
 export type LooksOptions = {
   /** Its user may write the tables of watches. */
@@ -94,28 +91,12 @@ export function openLooks(options: LooksOptions) {
   /** Where the blocks that were read are not known, what was received since then (ms since 1970 UTC) is read again. */
   let gapSince = 0;
   let lastMs = 0;
-  let known: Known = { of: [], callers: new Map(), byType: byType([]), networks: indexNetworks([]) };
+  let known = NOTHING_WATCHED;
   /** `performance.now()` stands still while the machine sleeps. */
   const sleptMs = () => deps.now() - performance.now();
   let sleptBefore = sleptMs();
 
   const isTold: FindOptions["isTold"] = (watch, subject, at) => told.isTold(watch, subject, at);
-  /** The watches that are looked after, as they are defined now. */
-  const readWatches = () => {
-    const all = cache.all();
-    const workspaces = new Set(all.map(({ workspaceId }) => workspaceId));
-    const callers = new Map([...workspaces].map((id) => [id, options.callerOf(id)]));
-    if (all !== known.of || !isDeepStrictEqual(callers, known.callers)) {
-      told.keep(known.of, all);
-      const watching = all.flatMap((watch) => {
-        const caller = watch.isEnabled ? callers.get(watch.workspaceId) : undefined;
-        return caller === undefined ? [] : [{ watch, caller, scopes: scopesOf(caller) }];
-      });
-      const ofType = byType(watching);
-      known = { of: all, callers, byType: ofType, networks: indexNetworks(ofType.network_seen) };
-    }
-    return known;
-  };
   /** Without what was there before the watch was made, all of that would be news. */
   const isKnown = async ({ watch, caller }: AnyWatching): Promise<boolean> => {
     await stayAlive();
@@ -200,7 +181,9 @@ export function openLooks(options: LooksOptions) {
     if (sleptMs() - sleptBefore > STALE_MS) head = undefined;
     sleptBefore = sleptMs();
     const before = known;
-    const { of: watches, byType: all, networks } = readWatches();
+    known = readWatched(before, cache, options.callerOf);
+    if (known.of !== before.of) told.keep(before.of, known.of);
+    const { of: watches, byType: all, networks } = known;
     const watched = Object.values(all).flatMap((each) => each.map(({ watch }) => watch));
     const isAny = watched.length > 0;
     if (!isAny || !(await lead(watches, watched))) {
@@ -295,42 +278,8 @@ export function openLooks(options: LooksOptions) {
   };
 }
 
-type Known = {
-  readonly of: readonly Watch[];
-  readonly callers: ReadonlyMap<string, AuthorizedCaller | undefined>;
-  readonly byType: WatchingByType;
-  readonly networks: WatchedNetworks;
-};
-
-/** What a watch may find: as the search, the observations of its own workspace too where that may ask for them. */
-function scopesOf(caller: Caller) {
-  const scopes = authorizeScopes("ip", { supplied: true, recognized: [...DATASETS], unrecognized: [] }, caller);
-  return "status" in scopes ? [GLOBAL_SCOPE] : scopes;
-}
-
 async function filtered<T>(items: readonly T[], isWanted: (item: T) => Promise<boolean>): Promise<T[]> {
   const wanted: T[] = [];
   for (const item of items) if (await isWanted(item)) wanted.push(item);
   return wanted;
 }
-
-type AnyWatching = Omit<Watching<"network_seen">, "watch"> & { readonly watch: Watch };
-
-function byType(watching: readonly AnyWatching[]): WatchingByType {
-  const of = <Type extends Watch["on"]["type"]>(type: Type) =>
-    watching.flatMap(({ watch: { on, ...watch }, ...each }) =>
-      isOf(on, type) ? [{ ...each, watch: { ...watch, on } }] : [],
-    );
-  return {
-    network_seen: of("network_seen"),
-    search_matches: of("search_matches"),
-    tag_rises: of("tag_rises"),
-    new_value: of("new_value"),
-    sensor_silent: of("sensor_silent"),
-  };
-}
-
-const isOf = <Type extends Watch["on"]["type"]>(
-  on: Watch["on"],
-  type: Type,
-): on is Extract<Watch["on"], { type: Type }> => on.type === type;
