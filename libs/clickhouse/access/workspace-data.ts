@@ -68,7 +68,8 @@ const madeForOthers = defineQuery({
 
 /**
  * Deletes a workspace itself and what it has made for others to read, which another one with its id must not find: its
- * feeds, with what these have told, their tokens, and its watches with their events. Its keys and its sensors' keys stay as they are.
+ * feeds, with what these have told, their tokens, and its watches with their events. Its keys and its sensors' keys stay
+ * as they are.
  */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
   const { feedIds, tokenIds, slugs } = await runForOne(client, madeForOthers, { workspaceId });

@@ -5,6 +5,8 @@ import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { tagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
 import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
+import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { unusedKnown } from "@noisefloor/clickhouse/watches/known.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service/service.ts";
@@ -77,7 +79,7 @@ function watchedFormats(settings: ServiceContext["settings"], log: ServiceContex
 const FIRST_MS = 5 * 60_000;
 
 /** Records that can be deleted. */
-const DELETABLE = [credentials, feedDefinitions, guardNetworks, tagRecords, tagRules];
+const DELETABLE = [credentials, feedDefinitions, guardNetworks, tagRecords, tagRules, watchDefinitions, unusedKnown];
 
 /** Forgets what was deleted long ago, beside the service, once a day and after a start. A failure is tried again. */
 function startForgetting(client: ClickHouseClient, { log, closeStack }: Pick<ServiceContext, "log" | "closeStack">) {

@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/client.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { mutate } from "@noisefloor/clickhouse/mutations/mutate.ts";
+import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
+import { readKnownAddresses, unusedKnown, writeKnown } from "@noisefloor/clickhouse/watches/known.ts";
 import { DAY_MS, MINUTE_MS } from "@noisefloor/domain/time/window.ts";
 import type { WatchEvent } from "@noisefloor/domain/watches/event.ts";
 import type { Watch } from "@noisefloor/domain/watches/watch.ts";
@@ -183,4 +185,20 @@ test("tags that are applied anew to what is stored tell of nothing", async () =>
   expect(await process.look()).toEqual([]);
   await world.store([seenNow("46.0.0.2")]);
   expect((await process.look()).map(addresses)).toEqual([["46.0.0.2"]]);
+});
+
+test("what a watch knew by another condition, or before it was deleted, is forgotten; what it knows is not", async () => {
+  const now = Date.now();
+  const on: Watch["on"] = { type: "search_matches", query: "*" };
+  const watches = [1, 2].map((days) => makeWatch(WORKSPACE, on, { sinceAt: now - days * DAY_MS }));
+  const [kept, deleted] = watches;
+  if (kept === undefined || deleted === undefined) throw new Error("no watches");
+  await writeWatches(world, watches);
+  await watchDefinitions.delete(world.client, [deleted], now);
+  const earlier = { ...kept, sinceAt: kept.sinceAt - 1 };
+  for (const watch of [kept, deleted, earlier]) await writeKnown(world.client, watch, [7]);
+  expect(await unusedKnown.forgetDeleted(world.client, now + 1_000)).toBe(2);
+  expect(await readKnownAddresses(world.client, kept)).toEqual(Uint32Array.of(7));
+  for (const watch of [deleted, earlier]) expect(await readKnownAddresses(world.client, watch)).toBeUndefined();
+  expect(await unusedKnown.forgetDeleted(world.client, now + 1_000)).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -230,4 +231,22 @@ test("a search that is watched finds only what begins to match", async () => {
   expect(events.body).toMatchObject({
     events: [{ type: "search_matches", data: { count: 1, addresses: [{ ip: "46.0.0.2" }] } }],
   });
+});
+
+test("a stream ends when its key is revoked", async () => {
+  const app = await world.makeApp();
+  if (!app.server.listening) await app.listen({ host: "127.0.0.1", port: 0 });
+  const address = app.server.address();
+  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+  const reader = await world.addCaller("unlimited", [], "streaming");
+  const stream = await fetch(`${url}/v3/watches/events/stream`, { headers: { key: reader } });
+  const ended = stream.text();
+  const own = (await credentials.read(world.client)).filter(({ workspaceId }) => workspaceId === "streaming");
+  await credentials.write(
+    world.client,
+    own.map((each) => ({ ...each, isRevoked: true })),
+    Date.now(),
+  );
+  await world.refresh();
+  expect(await ended).toMatch(/^retry: 5000\n\n/);
 });

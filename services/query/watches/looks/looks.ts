@@ -220,7 +220,10 @@ export function openLooks(options: LooksOptions) {
   /** @returns whether this process may go on. */
   const write = async (findings: readonly Finding[]): Promise<boolean> => {
     const events: Awaited<ReturnType<typeof toEvent>>[] = [];
-    for (const finding of findings) events.push(await toEvent(finding));
+    for (const finding of findings) {
+      await stayAlive();
+      events.push(await toEvent(finding));
+    }
     const after = head;
     // Unless it is known that the log has them, what it has is read again: never is anything told twice, or not at all.
     head = undefined;

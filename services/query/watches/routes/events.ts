@@ -137,8 +137,10 @@ export function registerEvents(app: FastifyInstance, deps: WatchRouteDeps): void
   });
 
   /** Readers of feeds send a key as the password of HTTP Basic. */
+  const callerOf = (request: FastifyRequest) =>
+    deps.accessCache.callerOf(credentialOf(request, ["key", "bearer", "basic"]));
   const readerOf = (request: FastifyRequest): string => {
-    const caller = deps.accessCache.callerOf(credentialOf(request, ["key", "bearer", "basic"]));
+    const caller = callerOf(request);
     if (caller?.workspaceId === undefined) throw new HttpError(401, "Unauthorized");
     request.workspaceId = caller.workspaceId;
     return caller.workspaceId;
@@ -165,7 +167,8 @@ export function registerEvents(app: FastifyInstance, deps: WatchRouteDeps): void
       streams.set(workspaceId, (streams.get(workspaceId) ?? 1) - 1);
     });
     const { "last-event-id": last } = request.headers;
-    const stream = await openStream({ workspaceId, client, signal, lastEventId: last && String(last) });
+    const isAllowed = () => callerOf(request)?.workspaceId === workspaceId;
+    const stream = await openStream({ workspaceId, client, isAllowed, signal, lastEventId: last && String(last) });
     // nginx would keep events back, and a connection that is kept would keep a shutdown waiting.
     reply.header("x-accel-buffering", "no").header("connection", "close").type("text/event-stream; charset=utf-8");
     return Readable.from(stream);

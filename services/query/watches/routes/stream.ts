@@ -8,6 +8,8 @@ export type StreamOptions = {
   readonly client: ClickHouseClient;
   /** `Last-Event-ID`: events after that one; left out, those that come from now on. */
   readonly lastEventId: string | undefined;
+  /** Whether the key of the request still holds. */
+  readonly isAllowed: () => boolean;
   /** Aborts when the client is gone or the server closes. */
   readonly signal: AbortSignal;
 };
@@ -18,7 +20,7 @@ const ALIVE_MS = 20_000;
 const PAGE = 100;
 
 /**
- * Events as server-sent events, without an end. An event's id is its place in the log.
+ * Events as server-sent events, until the key is revoked. An event's id is its place in the log.
  * @throws HttpError 400 for an id that is none.
  */
 export async function openStream(options: StreamOptions): Promise<AsyncGenerator<string>> {
@@ -26,11 +28,12 @@ export async function openStream(options: StreamOptions): Promise<AsyncGenerator
   return stream(lastEventId === undefined ? await endOfLog(client) : afterId(lastEventId), options);
 }
 
-async function* stream(start: EventPosition, { client, workspaceId, signal }: StreamOptions): AsyncGenerator<string> {
+async function* stream(start: EventPosition, options: StreamOptions): AsyncGenerator<string> {
+  const { client, workspaceId, isAllowed, signal } = options;
   let from = start;
   yield "retry: 5000\n\n";
   let sentAt = performance.now();
-  while (!signal.aborted) {
+  while (!signal.aborted && isAllowed()) {
     // While the store is away nothing comes.
     const events = await readEvents(client, { workspaceId, from, limit: PAGE }).catch(() => []);
     for (const { look, index, body } of events) {
