@@ -43,6 +43,9 @@ export function readSensorFormats({ sensorLogs, kafka }: Pick<Settings, "sensorL
   };
 }
 
+/** Says whether an address is one of OWN_ADDRESSES. */
+export const ownAddressTest = ({ sensorLogs }: Pick<Settings, "sensorLogs">) => networks(sensorLogs.ownAddresses);
+
 /** A format, and where it comes from. */
 export type FormatSource = { readonly format: LogFormat; readonly origin: "built in" | "comes along" | "FIELD_MAPS" };
 

@@ -4,7 +4,7 @@ import { ATTACK_COUNTS, ATTACK_LISTS, ATTACK_TAG_ID } from "@noisefloor/domain/t
 export const ATTACK_TAG = `toUUID('${ATTACK_TAG_ID}')`;
 
 /** SQL: whether an observation is an attack, as `isAttack` has it. */
-export const IS_ATTACK = `(transport = 'tcp' AND (${[
+export const IS_ATTACK = `(established AND (${[
   ...ATTACK_COUNTS.map((name) => `${name} > 0`),
   ...ATTACK_LISTS.map((name) => `notEmpty(${name})`),
 ].join(" OR ")}))`;

@@ -18,6 +18,7 @@ export function rowsOf(table: string): string {
 
 export const ADDRESS_FACETS = rowsOf("address_facets");
 export const ADDRESS_TAGS = rowsOf("address_tags");
+export const CALLBACKS = rowsOf("callbacks");
 export const CONSUMER_LAG = rowsOf("consumer_lag");
 export const DEAD_LETTER_RETRIES = rowsOf("dead_letter_retries");
 export const DEAD_LETTERS = rowsOf("dead_letters");

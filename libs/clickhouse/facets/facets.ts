@@ -11,7 +11,7 @@ import { IS_ATTACK } from "../client/attack-sql.ts";
 
 /** The fields that are a member's values: those of the search language, but for what several members make. */
 type MemberFacet = Exclude<SearchedMember, { readonly facet: string } | { readonly hasFewValues: true }>["field"];
-export type FacetField = "seen" | "tag" | "network" | "port" | MemberFacet;
+export type FacetField = "seen" | "contact" | "tag" | "network" | "port" | MemberFacet;
 /** Fields of the search language that are values of observations. */
 export type ValueField = FacetField | FewValuedField;
 
@@ -27,6 +27,7 @@ function valuesOf(column: string, { type }: Member, field: string): string {
   if (type === "texts" || type === "digests") {
     return `arrayMap(text -> lowerUTF8(text), arrayFilter(text -> text != '', ${column}))`;
   }
+  if (type === "callbacks") return `arrayMap(callback -> callback.1, ${column})`;
   const [text, isThere] = type === "logins" ? (LOGIN_TEXTS[field] ?? []) : [];
   return text === undefined
     ? `if(${column} = '', [], [lowerUTF8(${column})])`
@@ -45,6 +46,8 @@ const isFacetMember = (
 export const FACETS: Readonly<Record<FacetField, string>> = {
   /** Every observation has the empty value. */
   seen: "['']",
+  /** The empty value, of an observation that proves contact. */
+  contact: "if(established, [''], [])",
   /** UUIDs as texts, that of attacks too. */
   tag: `arrayConcat(arrayMap(tag -> toString(tag), tags), if(${IS_ATTACK}, ['${ATTACK_TAG_ID}'], []))`,
   /** `0000064500 Example Hosting`: the number in ten digits, and the organization as it was sent. */

@@ -1,5 +1,14 @@
 import type { Member, MembersOf, MemberType } from "@noisefloor/domain/observation/member.ts";
-import { MEMBERS, namesOf, SOURCE, SSH, STORED_HTTP, TLS, VISIT } from "@noisefloor/domain/observation/members.ts";
+import {
+  FOUND,
+  MEMBERS,
+  namesOf,
+  SOURCE,
+  SSH,
+  STORED_HTTP,
+  TLS,
+  VISIT,
+} from "@noisefloor/domain/observation/members.ts";
 import { shapeOf } from "@noisefloor/domain/observation/schema.ts";
 import { z } from "zod";
 
@@ -31,10 +40,21 @@ const STORED = {
   longitude: () => z.number(),
   flag: () => z.boolean(),
   object: text,
+  callbacks: () =>
+    z.array(
+      z.object({
+        host: z.string(),
+        port: z.int(),
+        scheme: z.string(),
+        path: z.string(),
+        text: z.string(),
+        sha256: z.string(),
+      }),
+    ),
 } satisfies Readonly<Record<MemberType, (member: Member) => z.ZodType>>;
 
 const { observed_at: _time, source_ip: _source, ...visit } = VISIT;
-const members = { ...visit, ...SOURCE };
+const members = { ...visit, ...SOURCE, ...FOUND };
 
 const PARTS = { http: STORED_HTTP, tls: TLS, ssh: SSH } as const;
 

@@ -1,3 +1,4 @@
+import type { Callback } from "@noisefloor/domain/callbacks/callback.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import type { ValueWriter } from "./value-writer.ts";
 
@@ -68,36 +69,64 @@ function nullable<Value>(type: WrittenType<Value>): WrittenType<Value> {
   };
 }
 
-/** In Native, the first members of all pairs come before their second ones. */
-function pair<Value>(type: WrittenType<Value>): WrittenType<readonly [Value, Value]> {
+/** A member of a tuple, and how it is read from the tuple's value. */
+type TupleMember<Value> = WrittenType<Value> & { readonly member: string };
+
+const member = <Value, Member>(
+  name: string,
+  type: WrittenType<Member>,
+  read: (value: Value) => Member,
+): TupleMember<Value> => {
+  const readAny = (value: Value | undefined) => (value === undefined ? undefined : read(value));
   return {
-    name: `Tuple(${type.name}, ${type.name})`,
+    name: type.name,
+    member: name,
+    write: (to, value) => type.write(to, readAny(value)),
+    writeAll: (to, values) => type.writeAll(to, values.map(readAny)),
+    writeDefaults: (to, rows) => type.writeDefaults(to, rows),
+  };
+};
+
+/** In Native, the first members of all tuples come before their second ones. */
+function tuple<Value>(...members: readonly TupleMember<Value>[]): WrittenType<Value> {
+  return {
+    name: `Tuple(${members.map(({ member, name }) => `${member} ${name}`).join(", ")})`,
     write(to, value) {
-      type.write(to, value?.[0]);
-      type.write(to, value?.[1]);
+      for (const one of members) one.write(to, value);
     },
     writeAll(to, values) {
-      for (const member of [0, 1] as const) {
-        type.writeAll(
-          to,
-          values.map((value) => value?.[member]),
-        );
-      }
+      for (const one of members) one.writeAll(to, values);
     },
     writeDefaults(to, rows) {
-      type.writeDefaults(to, 2 * rows);
+      for (const one of members) one.writeDefaults(to, rows);
     },
   };
 }
 
 export const TEXT = plain<string>("String", 1, (to, value = "") => to.text(value));
 export const TEXTS = list(TEXT);
-export const PAIRS = list(pair(TEXT));
+const UINT16 = plain<number>("UInt16", 2, (to, value = 0) => to.uint16(value));
+export const LOGINS = list(
+  tuple<{ readonly username?: string | undefined; readonly password?: string | undefined }>(
+    member("username", TEXT, ({ username = "" }) => username),
+    member("password", TEXT, ({ password = "" }) => password),
+  ),
+);
+export const CALLBACKS = list(
+  tuple<Callback>(
+    member("host", TEXT, ({ host }) => host),
+    member("port", UINT16, ({ port }) => port),
+    member("scheme", TEXT, ({ scheme }) => scheme),
+    member("path", TEXT, ({ path }) => path),
+    member("text", TEXT, ({ text }) => text),
+    member("sha256", TEXT, ({ sha256 }) => sha256),
+  ),
+);
 export const UUIDS = list(plain<string>("UUID", 16, (to, value = NIL_TAG_ID) => to.uuid(value)));
 /** As decimal numbers. */
 export const UINT64S = list(plain<string>("UInt64", 8, (to, value = "0") => to.bigUint64(BigInt(value))));
 export const UINT32 = plain<number>("UInt32", 4, (to, value = 0) => to.uint32(value));
-export const NULLABLE_UINT16 = nullable(plain<number>("UInt16", 2, (to, value = 0) => to.uint16(value)));
+export const NULLABLE_UINT16 = nullable(UINT16);
 export const FLOAT32 = plain<number>("Float32", 4, (to, value = 0) => to.float32(value));
 export const BOOL = plain<boolean>("Bool", 1, (to, value = false) => to.uint8(value ? 1 : 0));
 export const IPV4 = plain<string>("IPv4", 4, (to, value = "0.0.0.0") => to.ipv4(value));

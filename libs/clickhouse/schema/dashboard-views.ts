@@ -1,5 +1,6 @@
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { ATTACK_TAG } from "../client/attack-sql.ts";
+import { CONTACT_TAG } from "../client/contact-sql.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { literal } from "../client/sql-text.ts";
 import { NETWORK_ASN, NETWORK_ORGANIZATION } from "../facets/network-value.ts";
@@ -109,7 +110,7 @@ const VIEWS: Readonly<Record<string, DashboardView>> = {
       (
         SELECT source_ip, dataset, workspace_id, toUUID(tag_id) AS tag_id, max(last_seen) AS seen
         FROM address_tags ${isShown(shown)}
-        WHERE tag_id NOT IN (${NO_TAG}, ${ATTACK_TAG})
+        WHERE tag_id NOT IN (${NO_TAG}, ${ATTACK_TAG}, ${CONTACT_TAG})
         GROUP BY source_ip, dataset, workspace_id, tag_id
       ) AS address
       LEFT JOIN tag_catalogue AS catalogue ON catalogue.tag_id = address.tag_id`,

@@ -60,6 +60,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_facets: { ...DERIVED, ageing: LAST_SEEN },
+  callbacks: { ...DERIVED, ageing: HOURLY },
   observation_changes: { backup: "transient" },
   dead_letters: {
     ...COPIED,

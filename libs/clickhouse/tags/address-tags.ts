@@ -13,6 +13,7 @@ import {
 } from "../changes/observation-changes.ts";
 import { ATTACK_TAG, IS_ATTACK } from "../client/attack-sql.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
+import { CONTACT_TAG } from "../client/contact-sql.ts";
 import { numberColumn } from "../client/native.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { tablesIdentity } from "../client/store-identity.ts";
@@ -109,7 +110,8 @@ export async function readSightingsVersion(client: ClickHouseClient): Promise<st
 }
 
 /** SQL: the tags of an observation that `address_tags` has. */
-const TAGS = `arrayConcat(tags, [toUUID('${NIL_TAG_ID}')], if(${IS_ATTACK}, [${ATTACK_TAG}], []))`;
+const TAGS = `arrayConcat(tags, [toUUID('${NIL_TAG_ID}')], if(${IS_ATTACK}, [${ATTACK_TAG}], []),
+  if(established, [${CONTACT_TAG}], []))`;
 
 const sightingsAfter = defineQuery({
   name: "observation-changes",

@@ -25,7 +25,8 @@ export type MemberType =
   | "latitude"
   | "longitude"
   | "flag"
-  | "object";
+  | "object"
+  | "callbacks";
 
 export type Member = {
   readonly type: MemberType;
@@ -34,7 +35,7 @@ export type Member = {
   /** Max entries of a list. */
   readonly maxItems?: number;
   readonly doc?: string;
-  /** Over TCP it is an attack: a scan has none. */
+  /** Of a source that was in contact it is an attack: a scan has none. */
   readonly isAttack?: boolean;
   /** Its names in tagging rules. */
   readonly rules?: readonly string[];

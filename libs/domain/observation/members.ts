@@ -149,6 +149,13 @@ export const VISIT = {
     rules: ["transport"],
     search: [fewValues(value("protocol", "raw_data.scan.protocol protocol"))],
   },
+  established: {
+    type: "flag",
+    doc:
+      "Whether the source received what was sent to it: a TCP handshake was completed, so that the address is not " +
+      "forged. Left out, a login, a command, a request, a banner or a TLS hello over TCP says so.",
+    maps: [],
+  },
   source_port: { type: "port", rules: ["source_port"] },
   destination_port: {
     type: "port",
@@ -224,6 +231,16 @@ export const VISIT = {
   metadata: { type: "object", doc: "Anything else, at most 8 KiB as JSON." },
 } as const satisfies Members;
 
+/** What the intake finds in an observation: no sender can state it. */
+export const FOUND = {
+  callbacks: {
+    type: "callbacks",
+    maxItems: 64,
+    doc: "The hosts that it told the sensor to fetch from or to connect to.",
+    search: [value("callback", "callback")],
+  },
+} as const satisfies Members;
+
 /** What is known of the source, which enrichment fills in. */
 export const SOURCE = {
   asn: {
@@ -278,6 +295,7 @@ export const TABLES = [
   ["tls_", TLS],
   ["ssh_", SSH],
   ["", SOURCE],
+  ["", FOUND],
 ] as const;
 export const ALL_MEMBERS = [
   ...Object.values(VISIT),
@@ -285,6 +303,7 @@ export const ALL_MEMBERS = [
   ...Object.values(TLS),
   ...Object.values(SSH),
   ...Object.values(SOURCE),
+  ...Object.values(FOUND),
 ];
 
 /** A field of the search language that is a member. */

@@ -81,6 +81,8 @@ const SCHEMAS = {
   longitude: () => z.number().min(-180).max(180).optional(),
   flag: () => z.boolean().optional(),
   object: () => z.record(z.string(), z.unknown()).optional(),
+  // The intake finds them: no sender can state any.
+  callbacks: () => z.never().optional(),
 } satisfies Record<MemberType, (member: Member) => z.ZodType>;
 
 type TypeIn<Table extends MembersOf<Table>> = Table[keyof Table]["type"];

@@ -8,22 +8,23 @@ export const ATTACK = 7;
 /** Where severities are numbers alone, the bit beside that says that the address attacked. */
 export const ATTACKED = 8;
 
-/** The members any of which, over TCP, is an attack: numbers above 0, and lists that are not empty. */
+/** The members any of which is an attack, if the source was in contact: numbers above 0, and lists that are not empty. */
 export const ATTACK_COUNTS = namesOf(MEMBERS, "count").filter((name) => MEMBERS[name].isAttack);
 export const ATTACK_LISTS = namesOf(MEMBERS, "logins", "texts", "digests").filter((name) => MEMBERS[name].isAttack);
 
 /** The part of an observation that tells an attack from a scan. */
-export type Interaction = { readonly transport?: string | undefined } & {
+export type Interaction = { readonly established?: boolean | undefined } & {
   readonly [Name in (typeof ATTACK_COUNTS)[number]]?: number | undefined;
 } & { readonly [Name in (typeof ATTACK_LISTS)[number]]?: readonly unknown[] | undefined };
 
 /**
- * Whether the sensor saw a login, a command, a download or a payload over TCP, which needs an address that receives the
- * answers, so it cannot be forged. A packet, UDP and a request are none. The views of the rollups and `IS_ATTACK` have
+ * Whether the sensor saw a login, a command, a download or a payload of an address that was proven to be in contact:
+ * see `provesContact`. What could be forged and a mere request are none. The views of the rollups and `IS_ATTACK` have
  * the same rule.
+ * @param said with `established` as it is stored.
  */
 export function isAttack(said: Interaction): boolean {
-  if (said.transport !== "tcp") return false;
+  if (said.established !== true) return false;
   return (
     ATTACK_COUNTS.some((name) => (said[name] ?? 0) > 0) || ATTACK_LISTS.some((name) => (said[name]?.length ?? 0) > 0)
   );

@@ -1,10 +1,12 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { findCallbacks } from "@noisefloor/domain/callbacks/find-callbacks.ts";
 import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/rows/enrichment/open-enricher.ts";
 import { createReverseDns } from "@noisefloor/ingest/rows/enrichment/reverse-dns.ts";
 import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { CommandContext } from "../framework/command.ts";
+import { ownAddressTest } from "../formats.ts";
 import { openRuleTagger } from "../tags/rule-tagger.ts";
 
 export type OpenRows = {
@@ -28,8 +30,10 @@ export async function openRows(
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
   const names = settings.reverseDns === undefined ? undefined : createReverseDns(settings.reverseDns);
+  const isOwnAddress = ownAddressTest(settings);
   return {
     rows: {
+      findCallbacks: (observation) => findCallbacks(observation, isOwnAddress),
       prepare: names?.prepare,
       enrich: (observation) => {
         enricher.enrich(observation);

@@ -41,6 +41,8 @@ export function toObservation(places: KnownPlaces, visit: Visit): ValidObservati
     metadata: sensor.metadata,
   };
   if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;
+  // A darknet has no answer for a SYN; whoever is let in by a honeypot has completed a handshake.
+  if (content.transport === "tcp" && !sensor.seesPackets) observation.established = true;
   if (sourcePort !== undefined) observation.source_port = sourcePort;
   if (isSession) observation.session_id = id;
   return { observation, observedAt, isFilledIn: false };

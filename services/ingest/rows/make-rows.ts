@@ -1,3 +1,5 @@
+import type { Callback } from "@noisefloor/domain/callbacks/callback.ts";
+import { provesContact } from "@noisefloor/domain/tags/contact.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/yield.ts";
 import { observationsFormat } from "../formats/observations.ts";
@@ -13,6 +15,8 @@ type Observation = ValidObservation["observation"];
 export type RowOptions = {
   /** Joins the records of a session into one row. Without it each record is a row of its own. */
   readonly sessions?: Sessions | undefined;
+  /** Finds whom an observation says to call. */
+  readonly findCallbacks?: ((observation: Observation) => readonly Callback[]) | undefined;
   /** Fills in the network and country of the source, where its sensor left them out. */
   readonly enrich?: ((observation: Observation) => void) | undefined;
   /** Called with the observations of a batch before any of them is enriched. */
@@ -31,7 +35,13 @@ export type MadeRows = {
 /** Makes the rows of accepted records. */
 export async function makeRows<R extends IncomingRecord>(
   accepted: readonly AcceptedRecord<R>[],
-  { sessions, prepare, enrich = () => {}, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
+  {
+    sessions,
+    prepare,
+    findCallbacks = () => [],
+    enrich = () => {},
+    assignTags = (_observation, tagIds) => ({ tagIds }),
+  }: RowOptions,
 ): Promise<MadeRows> {
   await prepare?.(accepted.map(({ valid }) => valid.observation));
   const pace = createRecordPace();
@@ -40,7 +50,7 @@ export async function makeRows<R extends IncomingRecord>(
     for (const one of accepted) {
       const pause = pace(one.record.bytes.length);
       if (pause !== undefined) await pause;
-      const part = toPart(one);
+      const part = toPart(one, findCallbacks);
       if (part !== undefined) parts.set(one, part);
     }
   }
@@ -56,7 +66,9 @@ export async function makeRows<R extends IncomingRecord>(
       if (state === undefined) {
         enrich(one.valid.observation);
         const { observation } = one.valid;
-        const identity = { observationId: idOf(one), format: formatOf(one) };
+        observation.established = provesContact(observation);
+        const callbacks = findCallbacks(observation);
+        const identity = { observationId: idOf(one), format: formatOf(one), callbacks };
         rows.push(toRow(one.valid, { ...identity, ...assignTags(observation, one.tagIds) }));
         continue;
       }
@@ -82,25 +94,39 @@ const idOf = <R extends IncomingRecord>({ record, valid }: AcceptedRecord<R>) =>
 const formatOf = <R extends IncomingRecord>({ record }: AcceptedRecord<R>) => record.format ?? observationsFormat.name;
 
 /** A record of a session; undefined for one that stands alone. */
-function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): SessionPart | undefined {
+function toPart<R extends IncomingRecord>(
+  accepted: AcceptedRecord<R>,
+  findCallbacks: (observation: Observation) => readonly Callback[],
+): SessionPart | undefined {
   const { record, valid, tagIds } = accepted;
   const session = valid.observation.session_id;
   if (session === undefined) return undefined;
   // A key's sessions are its own, as its observations are.
   const observationId = observationIdOf(`session:${session}`, record);
-  return { valid, tagIds, recordId: idOf(accepted), observationId };
+  valid.observation.established = provesContact(valid.observation);
+  const callbacks = findCallbacks(valid.observation);
+  return { valid, tagIds, callbacks, recordId: idOf(accepted), observationId };
 }
 
 /** A tag that a session has once got stays: rules that forbid something may match only its first records. */
 function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], format: string) {
-  const { observationId, observation, observedAt, parts, ruleTagIds, body, storedAt } = session;
+  const { observationId, observation, observedAt, parts, ruleTagIds, body, callbacks, storedAt } = session;
   for (const id of newRuleTagIds) ruleTagIds.add(id);
   const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
   const sharedTagIds = session.tagIds.filter((id) => ruleTagIds.has(id));
   return toRow(
     { observation, observedAt, isFilledIn: false },
     {
-      ...{ observationId, format, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
+      ...{
+        observationId,
+        format,
+        tagIds,
+        ruleTagIds: [...ruleTagIds],
+        sharedTagIds,
+        sessionParts: [...parts],
+        body,
+        callbacks,
+      },
       replacesStoredAt: storedAt,
     },
   );

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Callback } from "@noisefloor/domain/callbacks/callback.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 
 /** How many characters of a request's body are kept, for people to read. */
@@ -22,6 +23,7 @@ export type RowIdentity = {
   readonly sharedTagIds?: readonly string[];
   /** Digests of the records that a session's row is made of, as decimal numbers of 64 bits. */
   readonly sessionParts?: readonly string[];
+  readonly callbacks?: readonly Callback[] | undefined;
   /** What was kept of a body that the observation no longer has. */
   readonly body?: KeptBody | undefined;
   /** When the row that it replaces was stored, in milliseconds since 1970 UTC. */
@@ -41,6 +43,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     rule_tags: identity.ruleTagIds,
     shared_tags: identity.sharedTagIds,
     session_parts: identity.sessionParts,
+    callbacks: identity.callbacks,
     body: members.http?.body ? keepBody(members.http.body) : identity.body,
     replaces_stored_at: identity.replacesStoredAt,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),

@@ -1,10 +1,11 @@
 import type { ValueWriter } from "@noisefloor/clickhouse/row-binary/value-writer.ts";
 import {
   BOOL,
+  CALLBACKS,
   FLOAT32,
   IPV4,
+  LOGINS,
   NULLABLE_UINT16,
-  PAIRS,
   TEXT,
   TEXTS,
   TIME,
@@ -13,7 +14,7 @@ import {
   UUIDS,
   type WrittenType,
 } from "@noisefloor/clickhouse/row-binary/written-types.ts";
-import { HTTP, MEMBERS, namesOf, SSH, TLS } from "@noisefloor/domain/observation/members.ts";
+import { FOUND, HTTP, MEMBERS, namesOf, SSH, TLS } from "@noisefloor/domain/observation/members.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
 
 /** How a column is written. */
@@ -69,9 +70,8 @@ export const COLUMNS: readonly NamedColumn[] = [
   ...namesOf(MEMBERS, "count", "as_number").map((name) => named(name, UINT32, (row) => row[name])),
   ...namesOf(MEMBERS, "latitude", "longitude").map((name) => named(name, FLOAT32, (row) => row[name])),
   ...namesOf(MEMBERS, "flag").map((name) => named(name, BOOL, (row) => row[name])),
-  ...namesOf(MEMBERS, "logins").map((name) =>
-    named(name, PAIRS, (row) => row[name]?.map(({ username = "", password = "" }) => [username, password] as const)),
-  ),
+  ...namesOf(MEMBERS, "logins").map((name) => named(name, LOGINS, (row) => row[name])),
+  ...namesOf(FOUND, "callbacks").map((name) => named(name, CALLBACKS, (row) => row[name])),
   ...namesOf(HTTP, "text").map((name) => named(`http_${name}`, TEXT, ({ http }) => http?.[name])),
   ...namesOf(HTTP, "texts", "lines").map((name) => named(`http_${name}`, TEXTS, ({ http }) => http?.[name])),
   named("http_body_head", TEXT, ({ body }) => body?.head),

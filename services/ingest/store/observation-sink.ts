@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { isTransient } from "@noisefloor/clickhouse/client/errors.ts";
 import { readSessions } from "@noisefloor/clickhouse/observations/sessions.ts";
+import { findCallbacks } from "@noisefloor/domain/callbacks/find-callbacks.ts";
 import { type RetryOptions, retry } from "@noisefloor/domain/time/retry.ts";
 import type { RowOptions } from "../rows/make-rows.ts";
 import type { ObservationRow } from "../rows/observation-row.ts";
@@ -57,7 +58,7 @@ export function observationSink(client: ClickHouseClient, options: ObservationSi
     join: (parts) => retry(() => stored.join(parts), { ...retrying, onRetry: logRetry?.("reading sessions failed") }),
   };
   return {
-    rows: { ...rowOptions, sessions },
+    rows: { findCallbacks: (observation) => findCallbacks(observation, () => false), ...rowOptions, sessions },
     async store(rows, bytes, signal) {
       const refused = await queue.store(rows, bytes, signal);
       return new Map(

@@ -44,6 +44,7 @@ const {
   tags: _tags,
   session_id: _session,
   metadata: _metadata,
+  established: _established,
   ...SHOWN
 } = VISIT;
 /** Their names. */
@@ -89,6 +90,7 @@ const observationSchema = z
       .describe(
         "Present when this is all that the sensor sent about one session of the address. Shown with the sensor.",
       ),
+    established: z.boolean().describe("Whether it proves that the source receives what is sent to it."),
     ...shapeOf(SHOWN, SCHEMAS),
     http: z.strictObject(shapeOf(STORED_HTTP, SCHEMAS)).optional(),
     tls: z.strictObject(shapeOf(TLS, SCHEMAS)).optional(),

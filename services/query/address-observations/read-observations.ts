@@ -48,6 +48,7 @@ function toWire(
   return {
     observed_at: new Date(row.began_at).toISOString(),
     dataset: DATASETS.find((dataset) => dataset === row.dataset) ?? "global",
+    established: row.established,
     ...(isNamed && reported({ sensor_id, observation_id, session_id })),
     ...reported({ ...pick(row, SHOWN_MEMBERS), http: reported(http), tls: reported(tls), ssh: reported(ssh) }),
     tags: [...new Set(row.tags)].flatMap((id) => {

@@ -25,6 +25,8 @@ test("an observation, with all that is derived from it, takes no more of the dis
   for (const table of ["observations", ...DERIVED_TABLES])
     await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` });
   const { byTable, sum } = await readBytesPerObservation(client);
-  expect(Math.min(...byTable.values())).toBeGreaterThan(0);
+  // No observation of this history names a host.
+  const sizes = [...byTable].flatMap(([table, bytes]) => (table === "callbacks" ? [] : [bytes]));
+  expect(Math.min(...sizes)).toBeGreaterThan(0);
   expect(sum, JSON.stringify(Object.fromEntries(byTable))).toBeLessThan(CEILING);
 });

@@ -13,7 +13,7 @@ function partsOf(records: readonly Members[]): SessionPart[] {
     const sent = { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.0.0.1", session_id: "1" };
     const valid = validateObservation({ ...sent, ...members }, { now: NOW, retentionDays: 90, right: "everything" });
     if ("reason" in valid) throw new Error(valid.detail);
-    return { valid, observationId: "session:1", recordId: String(index), tagIds: [] };
+    return { valid, observationId: "session:1", recordId: String(index), tagIds: [], callbacks: [] };
   });
 }
 

@@ -8,7 +8,7 @@ function partOf(recordId: string, members: object): SessionPart {
   const sent = { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.0.0.1", session_id: "1" };
   const valid = validateObservation({ ...sent, ...members }, { now: NOW, retentionDays: 90, right: "everything" });
   if ("reason" in valid) throw new Error(valid.detail);
-  return { valid, observationId: "session:1", recordId, tagIds: [] };
+  return { valid, observationId: "session:1", recordId, tagIds: [], callbacks: [] };
 }
 
 const merge = (...parts: readonly SessionPart[]) =>

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { HTTP, MEMBERS, namesOf } from "@noisefloor/domain/observation/members.ts";
+import { FOUND, HTTP, MEMBERS, namesOf } from "@noisefloor/domain/observation/members.ts";
+import { type Callback, keyOfCallback } from "@noisefloor/domain/callbacks/callback.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import {
   MAX_HEADER_LINES_LENGTH,
@@ -29,6 +30,7 @@ export type SessionState = {
   readonly parts: ReadonlySet<string>;
   /** Those that its senders named. */
   readonly tagIds: readonly string[];
+  readonly callbacks: readonly Callback[];
   /** Those that rules have given it so far: all states of a session share the set. */
   readonly ruleTagIds: Set<string>;
   /** What was kept of a body that a record of an earlier batch had. */
@@ -45,6 +47,7 @@ export type SessionPart = {
   /** Its own id, the same whenever the record comes again. */
   readonly recordId: string;
   readonly tagIds: readonly string[];
+  readonly callbacks: readonly Callback[];
 };
 
 /**
@@ -52,12 +55,12 @@ export type SessionPart = {
  * is counted once, and of single values the better or the lesser one counts, whichever came first.
  */
 export function mergePart(session: SessionState | undefined, part: SessionPart): SessionState {
-  const { valid, observationId, recordId, tagIds } = part;
+  const { valid, observationId, recordId, tagIds, callbacks } = part;
   const counted = (valid.observation.login_attempts ?? 0) > 0 ? digestOf(recordId) : undefined;
   if (session === undefined) {
     const { observation, observedAt } = valid;
     const parts = new Set(counted === undefined ? [] : [counted]);
-    return { observationId, observation, observedAt, parts, tagIds, ruleTagIds: new Set() };
+    return { observationId, observation, observedAt, parts, tagIds, callbacks, ruleTagIds: new Set() };
   }
   const { parts } = session;
   const isNew = counted !== undefined && !parts.has(counted) && parts.size < MAX_PARTS;
@@ -69,6 +72,7 @@ export function mergePart(session: SessionState | undefined, part: SessionPart):
     tags: [],
     source_port: least(known.source_port, added.source_port),
     transport: least(known.transport, added.transport),
+    established: known.established === true || added.established === true,
     application: betterApplication(known.application, added.application),
     login_attempts: attempts === 0 ? undefined : Math.min(attempts, MAX_LOGIN_ATTEMPTS),
     credentials: union(known.credentials, added.credentials, MEMBERS.credentials.maxItems, textOfLogin),
@@ -82,6 +86,7 @@ export function mergePart(session: SessionState | undefined, part: SessionPart):
     ...session,
     observation,
     parts: isNew ? new Set([...parts, counted]) : parts,
+    callbacks: union([...session.callbacks], [...callbacks], FOUND.callbacks.maxItems, keyOfCallback) ?? [],
     tagIds: tagIds.length === 0 ? session.tagIds : [...new Set([...session.tagIds, ...tagIds])],
   };
 }
@@ -142,7 +147,7 @@ function union<T>(
   keyOf: (value: T) => unknown = (value) => value,
 ): T[] | undefined {
   const [list, more = []] = one === undefined ? [other] : [one, other];
-  if (list === undefined || list.length + more.length < 2) return list;
+  if (list === undefined || (more.length === 0 && list.length < 2)) return list;
   const values = new Map<unknown, T>();
   for (const value of [...list, ...more]) {
     const key = keyOf(value);

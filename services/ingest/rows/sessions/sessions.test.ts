@@ -18,7 +18,7 @@ function partsOf(records: number, tagId: string): SessionPart[] {
     };
     const valid = validateObservation(sent, { now: NOW, retentionDays: 90, right: "everything" });
     if ("reason" in valid) throw new Error(valid.detail);
-    return { valid, recordId: `${tagId}-${index}`, tagIds: [tagId], observationId: session };
+    return { valid, recordId: `${tagId}-${index}`, tagIds: [tagId], callbacks: [], observationId: session };
   });
 }
 

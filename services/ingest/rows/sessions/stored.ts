@@ -46,6 +46,7 @@ export function toSession(row: StoredSession): SessionState | undefined {
     observedAt: row.began_at,
     parts: new Set(row.parts),
     tagIds: senderTags(row),
+    callbacks: row.callbacks,
     ruleTagIds: new Set(row.rule_tags),
     storedAt: row.stored_at,
     body: row.http.body_sha256 === "" ? undefined : { head: row.http.body_head, sha256: row.http.body_sha256 },
