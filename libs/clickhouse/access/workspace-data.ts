@@ -85,6 +85,7 @@ export async function deleteWorkspace(client: ClickHouseClient, workspaceId: str
   await mutate(client, { table: "credentials", ...ofWorkspace, change: `${ofWorkspace.change} AND kind = 'feed'` });
   await mutate(client, { table: "feeds", ...ofWorkspace });
   await mutate(client, { table: "guard_networks", ...ofWorkspace });
+  await mutate(client, { table: "known_callback_hosts", ...ofWorkspace });
   await deleteWatches(client, ofWorkspace);
   await mutate(client, { table: "workspaces", ...ofWorkspace });
 }

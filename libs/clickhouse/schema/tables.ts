@@ -45,6 +45,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   credentials: COPIED,
   feeds: COPIED,
   guard_networks: COPIED,
+  known_callback_hosts: COPIED,
   // All rows of a feed are on one server, which says which of them is the newest.
   feed_refreshes: { ...COPIED, hasOwnTtl: true, spreadBy: "cityHash64(feed_id)" },
   feed_streams: { ...COPIED, hasOwnTtl: true },

@@ -1,6 +1,7 @@
 import { credentials } from "@noisefloor/clickhouse/access/credentials.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { knownHosts } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
 import { guardNetworks } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { openStoreClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { tagRules } from "@noisefloor/clickhouse/tags/tag-rules.ts";
@@ -79,7 +80,16 @@ function watchedFormats(settings: ServiceContext["settings"], log: ServiceContex
 const FIRST_MS = 5 * 60_000;
 
 /** Records that can be deleted. */
-const DELETABLE = [credentials, feedDefinitions, guardNetworks, tagRecords, tagRules, watchDefinitions, unusedKnown];
+const DELETABLE = [
+  credentials,
+  feedDefinitions,
+  guardNetworks,
+  knownHosts,
+  tagRecords,
+  tagRules,
+  watchDefinitions,
+  unusedKnown,
+];
 
 /** Forgets what was deleted long ago, beside the service, once a day and after a start. A failure is tried again. */
 function startForgetting(client: ClickHouseClient, { log, closeStack }: Pick<ServiceContext, "log" | "closeStack">) {

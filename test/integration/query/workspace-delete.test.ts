@@ -7,6 +7,7 @@ import { workspaces } from "@noisefloor/clickhouse/access/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { DEAD_LETTERS, rowsOf } from "@noisefloor/clickhouse/client/table-names.ts";
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
+import { writeKnownHost } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { SPREAD_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { writeSensorCounts } from "@noisefloor/clickhouse/sensors/sensor-counts.ts";
@@ -88,6 +89,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     await writeFeedTokens(client, [credential], createdAt);
     const guard = { id, workspaceId, network: "45.0.0.0/8", note: "", createdAt };
     await writeGuardNetwork(client, guard, createdAt);
+    await writeKnownHost(client, { workspaceId, host: "example.org", note: "", createdAt }, createdAt);
     const watch = makeWatch(workspaceId, { type: "network_seen", networks: ["45.0.0.0/8"] });
     await watchDefinitions.write(client, [watch], createdAt);
     watches.push(watch);
@@ -109,6 +111,7 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
     "feeds",
     "(SELECT * FROM credentials WHERE kind = 'feed') AS tokens",
     "guard_networks",
+    "known_callback_hosts",
   ];
   const before = await Promise.all(tables.map(workspacesIn));
   for (const [index, workspaces] of before.entries()) expect(workspaces, tables[index]).toEqual(["team-a", "team-b"]);

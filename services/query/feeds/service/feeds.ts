@@ -4,12 +4,14 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { NO_WORKSPACE } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import type { Plans } from "@noisefloor/domain/access/plan.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { type FindKnownHost, knownHostFinder } from "@noisefloor/domain/callbacks/known-hosts.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { repeatEvery } from "@noisefloor/domain/time/repeat-every.ts";
 import type { BenignNetworks } from "../../address/benign-networks.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import { callerWithLimits } from "../../auth.ts";
-import { createGuard, type FindGuard } from "../guard/guard.ts";
+import { createGuard, type FindGuard, type GuardReason } from "../guard/guard.ts";
 import type { FeedState } from "../lists/feed-state.ts";
 import { type FeedLists, openFeedLists } from "../lists/lists.ts";
 import { type FeedBasis, isCurrent, refreshFeed, STALE_MS } from "../lists/refresh.ts";
@@ -44,6 +46,8 @@ export type Feeds = FeedRegistry &
     readonly lists: FeedLists;
     readonly tokenUses: TokenUses;
     guardOf(workspaceId: string): FindGuard;
+    /** Tells well-known hosts from those that a workspace's lists of callbacks may have. */
+    knownHostsOf(workspaceId: string | undefined): FindKnownHost<GuardReason>;
     /**
      * The list of a feed: while its refresh fails, the last one.
      * @returns undefined before the first refresh.
@@ -83,6 +87,11 @@ export function openFeeds(options: FeedsOptions): Feeds {
 
   const guardOf = (workspaceId: string) =>
     createGuard({ networks: networks.current(), ownAddresses, guardNetworks: cache.guardOf(workspaceId).networks });
+  // Nothing that a sensor saw says whether a host that was named is benign, so an actor's network always guards it.
+  const knownHostsOf = (workspaceId = NO_WORKSPACE) => {
+    const guard = guardOf(workspaceId);
+    return knownHostFinder(cache.knownHostsOf(workspaceId).hosts, (host) => guard(ipv4ToNumber(host), false));
+  };
   const guardChangedAt = (feed: Feed, workspaceId: string) =>
     feed.isGuarded ? cache.guardOf(workspaceId).changedAt : 0;
   const basisOf = (feed: Feed) => Math.max(feed.updatedAt, guardChangedAt(feed, feed.workspaceId));
@@ -115,6 +124,7 @@ export function openFeeds(options: FeedsOptions): Feeds {
     lists,
     tokenUses,
     guardOf,
+    knownHostsOf,
     mostAttackers: schedule.mostAttackers,
     async stateOf(feed, signal) {
       if (feed.isReadyMade) schedule.noteRead(feed);
