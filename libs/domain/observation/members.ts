@@ -154,7 +154,7 @@ export const VISIT = {
     doc:
       "Whether the source received what was sent to it: a TCP handshake was completed, so that the address is not " +
       "forged. Left out, a login, a command, a request, a banner or a TLS hello over TCP says so.",
-    maps: [],
+    maps: ["established"],
   },
   source_port: { type: "port", rules: ["source_port"] },
   destination_port: {

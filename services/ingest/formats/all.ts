@@ -12,7 +12,7 @@ import { hpfeeds } from "./sensors/hpfeeds/hpfeeds.ts";
 import { marx } from "./sensors/marx.ts";
 import { ecs } from "./sensors/monitors/ecs.ts";
 import { netfilter } from "./sensors/monitors/netfilter.ts";
-import { suricataEve } from "./sensors/monitors/suricata-eve.ts";
+import { suricataEve } from "./sensors/monitors/suricata/suricata-eve.ts";
 import { zeek } from "./sensors/monitors/zeek/zeek.ts";
 import { opencanary } from "./sensors/opencanary.ts";
 import { tpot } from "./sensors/tpot.ts";

@@ -25,6 +25,11 @@ export type Draft = {
   readonly destinationPort?: number | undefined;
   /** In either case, or its number; see {@link transportOf}. */
   readonly transport?: string | undefined;
+  /**
+   * Whether the source was in contact: that the sensor accepted its connection, say. Left out, what the record has of
+   * the source decides, as `provesContact` has it.
+   */
+  readonly established?: boolean | undefined;
   readonly application?: string | undefined;
   /** The sensor's id of the session or flow. */
   readonly session?: string | undefined;
@@ -108,6 +113,8 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   const content = defined(observation) ?? {};
   const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
   content.observation_id = `raw:${hash("sha256", key).slice(0, 32)}`;
+  // After the id is made: records that are stored already keep theirs.
+  if (draft.established !== undefined) content.established = draft.established;
   return isZoneless ? { observation: content, isZoneless } : { observation: content };
 }
 
@@ -180,6 +187,9 @@ export function transportOf(text: string | undefined): Transport | undefined {
   const name = text.trim().toLowerCase();
   return TRANSPORT_NAMES.get(text) ?? TRANSPORT_NAMES.get(name) ?? (name.includes("icmp") ? "icmp" : undefined);
 }
+
+/** That a sensor accepted a connection, which over TCP alone tells that its source was in contact. */
+export const acceptedOver = (transport: string | undefined) => (transportOf(transport) === "tcp" ? true : undefined);
 
 const isSha256 = (text: string | undefined) => text !== undefined && /^[0-9a-f]{64}$/i.test(text);
 

@@ -20,7 +20,7 @@ export function draftReader({
   const sources = new Map(
     MAPPED_MEMBERS.map((member): [MappedMember, Source] => [
       member,
-      { paths: [fields[member] ?? []].flat(), constant: toText(constants[member]) },
+      { paths: [fields[member] ?? []].flat(), constant: textOf(constants[member]) },
     ]),
   );
   const sourceOf = (member: MappedMember) => sources.get(member) ?? NOWHERE;
@@ -37,6 +37,11 @@ export function draftReader({
     const port = (member: "source_port" | "destination_port") => {
       const { paths, constant } = sourceOf(member);
       return portAt(record, ...paths) ?? (constant === undefined ? undefined : portAt({ constant }, "constant"));
+    };
+    const flag = (member: "established") => {
+      const { paths, constant } = sourceOf(member);
+      const values = [...paths.map((path) => textOf(at(record, path))?.toLowerCase()), constant];
+      return FLAGS.get(values.find((value) => value !== undefined && FLAGS.has(value)) ?? "");
     };
     const time = sourceOf("observed_at")
       .paths.map((path) => at(record, path))
@@ -55,6 +60,7 @@ export function draftReader({
       sourcePort: port("source_port"),
       destinationPort: port("destination_port"),
       transport: text("transport"),
+      established: flag("established"),
       application: text("application"),
       session: text("session_id"),
       credentials: isLogin ? [{ username, password }] : [],
@@ -85,6 +91,15 @@ export function draftReader({
     };
   };
 }
+
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
+
+const textOf = (value: unknown) => (typeof value === "boolean" ? String(value) : toText(value));
 
 /** The members of a part of an observation. */
 function mapped<Name extends string>(

@@ -2,7 +2,7 @@ import { type HttpDraft, toObservation } from "../draft.ts";
 import { type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { unescapeText } from "../text/unescape.ts";
-import { cveLabels } from "./monitors/suricata-eve.ts";
+import { cveLabels } from "./monitors/suricata/suricata-eve.ts";
 import { readHttpRequest } from "./payload.ts";
 
 /** Events that say something about the source. The others describe the sensor, or repeat these. */
@@ -77,6 +77,7 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: isProxying ? undefined : portAt(record, "src_port"),
       destinationPort: isProxying ? undefined : portAt(record, "dst_port", "dest_port"),
       transport: "tcp",
+      established: true,
       application: textAt(record, "protocol") ?? applicationOf(event, said?.sshBanner),
       session: textAt(record, "session"),
       credentials: isLogin ? [{ username, password }] : [],

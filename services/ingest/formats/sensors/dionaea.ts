@@ -60,6 +60,7 @@ export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: portAt(record, "src_port") ?? portAt(connection, "remote.port"),
       destinationPort: portAt(record, "dst_port", "dest_port") ?? portAt(connection, "local.port"),
       transport,
+      established: isAccepted(type, transport),
       application: dionaeaApplication(protocol),
       credentials: credentials.map(([username, password]) => ({ username, password })),
       loginAttempts: credentials.length,
@@ -87,6 +88,11 @@ export function ignoredConnection(
   // A server over UDP has no connections to accept: its peers' packets are logged as if it connected.
   const isPeerOverUdp = transport === "udp" && UDP_SERVERS.has(protocol.toLowerCase());
   return type === "connect" && !isPeerOverUdp ? "own-traffic" : undefined;
+}
+
+/** Whether Dionaea accepted a connection, TLS included. A `reject` is a SYN to a closed port, and UDP has none. */
+export function isAccepted(type: string | undefined, transport: string | undefined): true | undefined {
+  return type === "accept" && (transport === "tcp" || transport === "tls") ? true : undefined;
 }
 
 /** Pairs as a list of objects, or as two lists in their order, of which either may be shorter. */

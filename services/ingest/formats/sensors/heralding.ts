@@ -35,6 +35,7 @@ export function decodeHeralding(record: Fields, options: DecodeOptions): Decoded
       sourcePort: portAt(record, "source_port", "src_port"),
       destinationPort: portAt(record, "destination_port", "dest_port"),
       transport: "tcp",
+      established: true,
       application: textAt(record, "protocol", "proto"),
       session,
       credentials: attempts.map(({ username, password }) => ({

@@ -77,6 +77,7 @@ export function decodeHoneypots(record: Fields, options: DecodeOptions): Decoded
       sourcePort: portAt(record, "src_port"),
       destinationPort: portAt(record, "dest_port"),
       transport: UDP.has(server) ? "udp" : "tcp",
+      established: UDP.has(server) ? undefined : true,
       application: APPLICATIONS.get(server) ?? server,
       credentials: isLogin ? [{ username, password }] : [],
       loginAttempts: action === "login" ? 1 : 0,

@@ -1,4 +1,4 @@
-import { toObservation } from "../draft.ts";
+import { acceptedOver, toObservation } from "../draft.ts";
 import { at, type Fields, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { MAX_PAYLOAD_LENGTH, readPayload } from "./payload.ts";
@@ -28,6 +28,7 @@ export function decodeHoneytrap(record: Fields, options: DecodeOptions): Decoded
       sourcePort: portAt(record, "attack_connection.remote_port"),
       destinationPort: portAt(record, "attack_connection.local_port"),
       transport,
+      established: acceptedOver(transport),
       application: read.application,
       http: read.http,
       ssh: read.ssh,

@@ -1,9 +1,13 @@
-import { type Draft, type HttpDraft, toObservation } from "../draft.ts";
+import { acceptedOver, type Draft, type HttpDraft, toObservation } from "../draft.ts";
 import { type Fields, objectAt, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { readRedisCommand } from "./honeypots/redis.ts";
 import { MAX_PAYLOAD_LENGTH, readHeaderFields, readPayload, toHeaderFields } from "./payload.ts";
 
+/** Its other types of this thousand are port scans. */
+const SMB = 5_000;
+/** The thousand of the last service that it has. */
+const LAST_SERVICE = 20;
 /** The protocol that a log type stands for: of a single number, else of its thousand. */
 const APPLICATIONS: ReadonlyMap<number, string> = new Map([
   [2, "ftp"],
@@ -23,7 +27,7 @@ const APPLICATIONS: ReadonlyMap<number, string> = new Map([
   [17, "redis"],
   [19, "llmnr"],
   [20, "mongodb"],
-  [5_000, "smb"],
+  [SMB, "smb"],
   [9_003, "mysql"],
 ]);
 /** The thousands of what is spoken over UDP. */
@@ -67,6 +71,7 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
   const isBannerData = thousand === 18 && textAt(data, "FUNCTION") === "DATA_RECEIVED";
   const sent = isBannerData ? readPayload(Buffer.from(textAt(data, "DATA")?.slice(0, MAX_PAYLOAD_LENGTH) ?? "")) : {};
   const http = thousand === 15 ? sipRequestOf(data) : httpOf(data, type);
+  const transport = textAt(data, "PROTO") ?? (OVER_UDP.has(thousand) ? "udp" : "tcp");
   return toObservation(
     {
       format: "opencanary",
@@ -78,7 +83,8 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
       sourceMembers: ["src_host"],
       sourcePort: portAt(record, "src_port"),
       destinationPort: portAt(record, "dst_port"),
-      transport: textAt(data, "PROTO") ?? (OVER_UDP.has(thousand) ? "udp" : "tcp"),
+      transport,
+      established: isService(type, thousand) ? acceptedOver(transport) : undefined,
       session: WITHOUT_SESSION.has(thousand) ? undefined : connectionOf(record),
       ...loginOf(data, type),
       ...commandsOf(data),
@@ -91,6 +97,9 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
     options,
   );
 }
+
+/** Whether one of its services logged it: port scans are packets, and types of one's own may be anything. */
+const isService = (type: number, thousand: number) => type === SMB || (thousand !== 5 && thousand <= LAST_SERVICE);
 
 /** Its records name no session: those of one connection share its ports. */
 function connectionOf(record: Fields): string | undefined {

@@ -11,7 +11,7 @@ import { asWritten, TPOT_CHANGES } from "./honeypots/tpot-changes.ts";
 import { unknownHoneypot } from "./honeypots/unknown.ts";
 import { decodeHoneypots } from "./honeypots.ts";
 import { decodeHoneytrap } from "./honeytrap.ts";
-import { cveLabels, decodeEve } from "./monitors/suricata-eve.ts";
+import { cveLabels, decodeEve } from "./monitors/suricata/suricata-eve.ts";
 
 type Decode = (record: Fields, options: DecodeOptions) => Decoded;
 

@@ -1,5 +1,5 @@
 import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/members.ts";
-import { type Draft, toObservation } from "../../draft.ts";
+import { acceptedOver, type Draft, toObservation } from "../../draft.ts";
 import { at, type Fields, portAt, textAt, textsAt, toText } from "../../fields.ts";
 import type { Decoded, DecodeOptions, IgnoredReason } from "../../format.ts";
 
@@ -25,6 +25,8 @@ export type Honeypot = {
   readonly writesUtc?: true;
   /** Whether its log also has messages about itself, which name no source. */
   readonly logsItself?: true;
+  /** Whether its records may be of packets: elsewhere a record over TCP is of a connection that was accepted. */
+  readonly seesPackets?: true;
   readonly read?: (record: Fields) => Reading;
   /** The record of a line of a log that is no JSON; undefined for a line that is none. */
   readonly readLine?: (line: string) => Fields | undefined;
@@ -37,6 +39,7 @@ export function decodeHoneypot(honeypot: Honeypot, record: Fields, options: Deco
   if (sourceIp === undefined && honeypot.logsItself) return { ignored: "about-sensor" };
   if (sourceIp !== undefined && options.isOwnAddress(sourceIp)) return { ignored: "own-traffic" };
   const application = reading.application ?? honeypot.application;
+  const transport = reading.transport ?? honeypot.transport ?? transportOf(application);
   return toObservation(
     {
       sensor: textAt(record, "sensor", "sensorid", "sensorName", "sensorID"),
@@ -51,7 +54,8 @@ export function decodeHoneypot(honeypot: Honeypot, record: Fields, options: Deco
       sourceMembers: reading.sourceMembers ?? ["src_ip"],
       sourcePort: reading.sourcePort ?? portAt(record, "src_port"),
       destinationPort: reading.destinationPort ?? portAt(record, "dst_port", "dest_port") ?? honeypot.port,
-      transport: reading.transport ?? honeypot.transport ?? transportOf(application),
+      transport,
+      established: reading.established ?? (honeypot.seesPackets ? undefined : acceptedOver(transport)),
       application,
       session: reading.session ?? textAt(record, "session", "session_id"),
     },

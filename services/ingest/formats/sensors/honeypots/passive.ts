@@ -6,6 +6,7 @@ const p0f: Honeypot = {
   name: "p0f",
   recognizes: (record) => "client_ip" in record && "server_ip" in record && "mod" in record,
   transport: "tcp",
+  seesPackets: true,
   read(record) {
     if (/^srv/.test(textAt(record, "subject", "subj") ?? "")) return { ignored: "answer" };
     const system = textAt(record, "os");
@@ -30,6 +31,7 @@ const SERVER_MEMBERS: readonly (readonly [part: string, member: string])[] = [
 const fatt: Honeypot = {
   name: "fatt",
   recognizes: (record) => "sourceIp" in record && "destinationIp" in record && PARTS.some((part) => part in record),
+  seesPackets: true,
   read(record) {
     if (SERVER_MEMBERS.some(([part, member]) => isIn(record[part], member))) return { ignored: "answer" };
     const { application } = spokenIn(record);
@@ -41,6 +43,8 @@ const fatt: Honeypot = {
       destinationPort: portAt(record, "destinationPort"),
       application,
       transport: application === "gquic" ? "udp" : "tcp",
+      // It looks at each packet by itself: the connection around a hello or request may be forged.
+      established: false,
       tls: { ja3: textAt(record, "tls.ja3") },
       ssh: { hassh: textAt(record, "ssh.hassh"), banner: textAt(record, "ssh.client") },
       ...(target !== undefined && {

@@ -12,7 +12,7 @@ const REQUESTS = ["request", "request_data", "payload_printable", "raw"];
 const UDP_PORTS = new Set([53, 67, 69, 123, 161, 500, 1900, 5060, 5353, 5355, 5683, 11211]);
 
 /** A honeypot that no table knows: the names that most of them use for what they see. */
-export const unknownHoneypot: Honeypot = { name: "tpot", read };
+export const unknownHoneypot: Honeypot = { name: "tpot", seesPackets: true, read };
 
 function read(record: Fields): Reading {
   const raw = readHttpRequest((textAt(record, ...REQUESTS) ?? "").replace(/^"/, ""));

@@ -1,6 +1,6 @@
 import { type HttpDraft, splitTarget } from "../../draft.ts";
 import { type Fields, isFields, objectAt, portAt, textAt, textsAt } from "../../fields.ts";
-import { cveLabels } from "../monitors/suricata-eve.ts";
+import { cveLabels } from "../monitors/suricata/suricata-eve.ts";
 import { readHttpRequest } from "../payload.ts";
 import { beelzebub } from "./beelzebub.ts";
 import { type Honeypot, isEventOf } from "./honeypot.ts";

@@ -1,8 +1,8 @@
-import { type Draft, type HttpDraft, splitTarget } from "../../draft.ts";
+import { acceptedOver, type Draft, type HttpDraft, splitTarget } from "../../draft.ts";
 import { type Fields, listAt, portAt, textAt, textsAt } from "../../fields.ts";
 import type { IgnoredReason } from "../../format.ts";
-import { dionaeaApplication, ignoredConnection } from "../dionaea.ts";
-import { loginOf, spokenIn } from "../honeypots/honeypot.ts";
+import { dionaeaApplication, ignoredConnection, isAccepted } from "../dionaea.ts";
+import { loginOf, spokenIn, transportOf } from "../honeypots/honeypot.ts";
 import { MAX_PAYLOAD_LENGTH, readHeaderFields, readHttpRequest, readPayload, toHeaderFields } from "../payload.ts";
 
 /** What a channel's payload says beyond addresses and ports, or why it is no observation. */
@@ -13,18 +13,24 @@ export const CHANNELS: ReadonlyMap<string, (payload: Fields) => Reading> = new M
   string,
   (payload: Fields) => Reading
 >([
-  ["amun.events", () => ({ transport: "tcp" })],
+  ["amun.events", () => ({ transport: "tcp", established: true })],
   ["beeswarm.hive", (payload) => ({ ...spokenIn(payload), ...loginOf(payload) })],
   ["big-hp.events", webRequest],
-  ["conpot.events", (payload) => ({ application: spokenIn(payload).application, session: textAt(payload, "id") })],
-  ["dionaea.capture", (payload) => ({ transport: "tcp", urls: textsAt(payload, "url") })],
+  ["conpot.events", conpot],
+  ["dionaea.capture", (payload) => ({ transport: "tcp", established: true, urls: textsAt(payload, "url") })],
   ["dionaea.connections", dionaeaConnection],
   ["elastichoney.events", elastichoney],
   ["glastopf.events", glastopf],
   ["honeydb-agent.events", honeydb],
-  ["mwbinary.dionaea.sensorunique", (payload) => ({ transport: "tcp", urls: textsAt(payload, "url") })],
+  [
+    "mwbinary.dionaea.sensorunique",
+    (payload) => ({ transport: "tcp", established: true, urls: textsAt(payload, "url") }),
+  ],
   ["p0f.events", (payload) => ({ transport: "tcp", labels: known(payload, "os").map((system) => `p0f:${system}`) })],
-  ["rdphoney.sessions", (payload) => ({ transport: "tcp", application: "rdp", ...loginOf(payload) })],
+  [
+    "rdphoney.sessions",
+    (payload) => ({ transport: "tcp", established: true, application: "rdp", ...loginOf(payload) }),
+  ],
   ["shockpot.events", (payload) => ({ ...webRequest(payload), commands: textsAt(payload, "command") })],
   ["snort.alerts", (payload) => alert("snort", payload)],
   ["spylex.events", webRequest],
@@ -76,7 +82,13 @@ function dionaeaConnection(payload: Fields): Reading {
   const [type, transport] = [textAt(payload, "connection_type"), textAt(payload, "connection_transport")];
   const protocol = textAt(payload, "connection_protocol") ?? "";
   const ignored = ignoredConnection(type, transport, protocol);
-  return ignored === undefined ? { transport, application: dionaeaApplication(protocol) } : { ignored };
+  if (ignored !== undefined) return { ignored };
+  return { transport, established: isAccepted(type, transport), application: dionaeaApplication(protocol) };
+}
+
+function conpot(payload: Fields): Reading {
+  const { application } = spokenIn(payload);
+  return { application, established: acceptedOver(transportOf(application)), session: textAt(payload, "id") };
 }
 
 /** `TX` is what the sensor sent back. */
@@ -84,7 +96,12 @@ function honeydb(payload: Fields): Reading {
   if (textAt(payload, "event") === "TX") return { ignored: "answer" };
   const sent = readPayload(Buffer.from(textAt(payload, "data")?.slice(0, MAX_PAYLOAD_LENGTH) ?? "", "hex"));
   const { transport } = spokenIn(payload);
-  return { transport, application: textAt(payload, "service")?.toLowerCase(), ...sent };
+  return {
+    transport,
+    established: acceptedOver(transport),
+    application: textAt(payload, "service")?.toLowerCase(),
+    ...sent,
+  };
 }
 
 function alert(program: string, payload: Fields): Reading {
@@ -101,6 +118,7 @@ function sshLogin(payload: Fields): Reading {
   const password = textAt(payload, "password");
   return {
     transport: "tcp",
+    established: true,
     application: "ssh",
     ssh: { banner: textAt(payload, "client_version") },
     ...(username !== undefined && { credentials: [{ username, password }], loginAttempts: 1 }),

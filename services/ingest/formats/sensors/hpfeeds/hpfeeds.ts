@@ -86,6 +86,7 @@ function sessionOf(payload: Fields, channel: string) {
     sourcePort: portAt(payload, "peerPort"),
     destinationPort: portAt(payload, "hostPort"),
     transport: "tcp",
+    established: true,
     application: textAt(payload, "protocol") ?? (channel === "kippo.sessions" ? "ssh" : undefined),
     session,
     credentials,

@@ -1,6 +1,7 @@
 import { toObservation } from "../../draft.ts";
 import { type Fields, portAt, textAt, textsAt } from "../../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
+import { ecsContact } from "./ecs-contact.ts";
 import { ecsAnswer } from "./ecs-source.ts";
 
 /** Words that Elastic's own pipelines put among the tags. */
@@ -44,6 +45,7 @@ function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: portAt(record, "source.port"),
       destinationPort: portAt(record, "destination.port"),
       transport: textAt(record, "network.transport"),
+      established: ecsContact(record),
       application: textAt(record, "network.protocol", "network.application"),
       session,
       credentials: username === undefined ? [] : [{ username }],

@@ -1,7 +1,7 @@
 import type { Draft } from "../../../draft.ts";
 import { type Fields, textAt, textsAt } from "../../../fields.ts";
 import type { IgnoredReason } from "../../../format.ts";
-import { loginCommand } from "../eve-protocols.ts";
+import { loginCommand } from "../suricata/eve-protocols.ts";
 
 /** Logs about Zeek itself, about files without a source, or about hosts that it has seen, whoever they are. */
 const IGNORED_LOGS: ReadonlyMap<string, IgnoredReason> = new Map([

@@ -1,7 +1,8 @@
-import { splitTarget, toObservation } from "../../../draft.ts";
+import { splitTarget, toObservation, transportOf } from "../../../draft.ts";
 import { type Fields, objectAt, portAt, textAt, textsAt } from "../../../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../../../format.ts";
 import { zeekAnswer } from "./zeek-answers.ts";
+import { zeekContact } from "./zeek-contact.ts";
 import { ignoredLog, logOf, protocolOf, readLog } from "./zeek-logs.ts";
 import { openTsv } from "./zeek-tsv.ts";
 
@@ -58,6 +59,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: isIcmp ? undefined : portAt(record, "id.orig_p", "src_port"),
       destinationPort: isIcmp ? undefined : portAt(record, "id.resp_p", "p", "dst_port"),
       transport,
+      established: transportOf(transport) === "tcp" && zeekContact(record, log),
       application: applicationOf(record, log) ?? protocol?.name,
       session: uid && depth > 1 ? `${uid}/${depth - 1}` : uid,
       labels: [

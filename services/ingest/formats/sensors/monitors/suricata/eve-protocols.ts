@@ -1,5 +1,5 @@
-import type { Draft } from "../../draft.ts";
-import { type Fields, isFields, listAt, objectAt, textAt, textsAt } from "../../fields.ts";
+import type { Draft } from "../../../draft.ts";
+import { type Fields, isFields, listAt, objectAt, textAt, textsAt } from "../../../fields.ts";
 
 /** Events that are about packets, flows or files, not called after a protocol. */
 const NOT_PROTOCOLS = new Set(["alert", "anomaly", "flow", "netflow", "fileinfo", "drop"]);

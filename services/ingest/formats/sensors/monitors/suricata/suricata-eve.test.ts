@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readContent } from "../../../../../test/support/ingest/decode.ts";
+import { readContent } from "../../../../../../test/support/ingest/decode.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

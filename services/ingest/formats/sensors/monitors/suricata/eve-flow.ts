@@ -1,4 +1,4 @@
-import { type Fields, portAt, textAt } from "../../fields.ts";
+import { type Fields, portAt, textAt } from "../../../fields.ts";
 
 const TWO_TO_31 = 2 ** 31;
 const TWO_TO_32 = 2 ** 32;

@@ -1,8 +1,8 @@
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { at, type Fields, portAt, textAt } from "../../fields.ts";
-import type { DecodeOptions, IgnoredReason } from "../../format.ts";
-import { icmpAnswer } from "./icmp.ts";
-import { ACK, isTcpAnswer, SYN } from "./tcp-flags.ts";
+import { at, type Fields, portAt, textAt } from "../../../fields.ts";
+import type { DecodeOptions, IgnoredReason } from "../../../format.ts";
+import { icmpAnswer } from "../icmp.ts";
+import { ACK, isTcpAnswer, SYN } from "../tcp-flags.ts";
 
 /** The side of a record's addresses. */
 export type Side = "src" | "dest";

@@ -1,6 +1,7 @@
-import { toObservation } from "../../draft.ts";
-import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt } from "../../fields.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../../format.ts";
+import { toObservation } from "../../../draft.ts";
+import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt } from "../../../fields.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../../../format.ts";
+import { eveContact } from "./eve-contact.ts";
 import { flowSession, flowStart } from "./eve-flow.ts";
 import { eveApplication, readProtocol } from "./eve-protocols.ts";
 import { type Side, sourceSide } from "./eve-source.ts";
@@ -58,6 +59,7 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       sourcePort,
       destinationPort: portAt(record, `${other}_port`),
       transport: textAt(record, "proto"),
+      established: eveContact(record, event),
       application: eveApplication(record, event),
       session: flow && OF_REQUESTS.has(event) && transaction > 0 ? `${flow}/${transaction}` : flow,
       labels: labelsOf(record, event),
