@@ -110,5 +110,5 @@ export const severitiesOverTime = defineQuery({
     SETTINGS do_not_merge_across_partitions_select_final = 1`,
   combine: allRows,
   params: windowParams.extend({ tags: z.array(z.string()).readonly(), severities: z.array(z.int()).readonly() }),
-  row: z.object({ start: z.int(), worst: z.int(), is_attack: z.int(), observations: z.int() }),
+  row: z.object({ start: z.int(), worst: z.int(), is_attack: z.boolean(), observations: z.int() }),
 });

@@ -36,7 +36,7 @@ export async function readTimeline(
   const isActor = deps.networks.current().actor(ipv4ToNumber(window.ip)) !== undefined;
   const merged = new Map<string, TimelineRow>();
   for (const row of await deps.read(severitiesOverTime, { ...params, ...ofTags }, signal)) {
-    const shown_label = INTENTIONS[severityOf(row.worst, { isActor, hasAttacked: row.is_attack === 1 })] ?? "unknown";
+    const shown_label = INTENTIONS[severityOf(row.worst, { isActor, hasAttacked: row.is_attack })] ?? "unknown";
     const key = `${row.start} ${shown_label}`;
     const observations = row.observations + (merged.get(key)?.observations ?? 0);
     merged.set(key, { start: row.start, shown_label, observations });
