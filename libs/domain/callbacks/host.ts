@@ -1,4 +1,4 @@
-import { isRoutableIpv4 } from "../address/ipv4.ts";
+import { isIpv4, isRoutableIpv4 } from "../address/ipv4.ts";
 
 /** What is called: a callback without the words that named it. */
 export type Target = {
@@ -33,9 +33,9 @@ const MAX_NAME_LENGTH = 253;
 export function readHost(text: string): string | undefined {
   const named = text.replace(/\.$/, "").replace(/^\.+/, "").toLowerCase();
   if (named === "" || named.length > MAX_NAME_LENGTH || /[^\p{L}\p{N}\p{M}._-]/u.test(named)) return undefined;
-  const url = `http://${named}/`;
-  if (!URL.canParse(url)) return undefined;
-  const host = new URL(url).hostname;
+  const isPlain = NAME.test(named) || isIpv4(named);
+  if (!isPlain && !URL.canParse(`http://${named}/`)) return undefined;
+  const host = isPlain ? named : new URL(`http://${named}/`).hostname;
   if (/^[\d.]+$/.test(host)) return isRoutableIpv4(host) ? host : undefined;
   return host.length <= MAX_NAME_LENGTH && NAME.test(host) && !LOCAL_NAMES.test(host) ? host : undefined;
 }
@@ -69,12 +69,14 @@ function toTarget(scheme: string, authority: string, rest: string): Target | und
   return { host, port, scheme, path: pathOf(scheme, rest) };
 }
 
+const PLAIN_PATH = /^\/[\w/.~+-]*$/;
 const MAX_PATH_LENGTH = 1_024;
 
 /** As a URL has it: without control characters and halves of surrogate pairs. */
 function pathOf(scheme: string, rest: string): string {
   const isWeb = scheme === "http" || scheme === "https";
   if (rest === "") return isWeb ? "/" : "";
+  if (PLAIN_PATH.test(rest) && !rest.includes("/.")) return rest.slice(0, MAX_PATH_LENGTH);
   const { pathname, search } = new URL(`http://h${/^[/?]/.test(rest) ? rest : `/${rest}`}`);
   return (pathname + search).slice(0, MAX_PATH_LENGTH);
 }

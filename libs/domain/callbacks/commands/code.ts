@@ -1,4 +1,4 @@
-import { readUrl, type Target, targetOf } from "./host.ts";
+import { readUrl, type Target, targetOf } from "../host.ts";
 
 /** Functions of Python, PHP, Perl, Ruby, Java and PowerShell that fetch what their first argument names. */
 const FETCHES =
@@ -16,13 +16,16 @@ const CONNECTS = [
 /** Node names the port first. */
 const PORT_FIRST = /\bconnect\s{0,4}\(\s{0,4}(\d{1,5})\s{0,4},\s{0,4}\\?["']([^"'\\\s:/]{3,253})\\?["']/gi;
 
+/** A text in quotes after a parenthesis, `=` or `=>`. */
+const CALL = /[(=>]\s{0,4}[bru]?\\?["']/;
+
 /** The hosts that calls in the code of a program name. @param isProgram whether it is nothing but a program's code. */
 export function findInCode(text: string, isProgram: boolean): (Target | undefined)[] {
   const found: (Target | undefined)[] = [];
+  if (!isProgram && !CALL.test(text)) return found;
   if (text.includes(":/") || text.includes(":\\/")) {
     for (const [, url = ""] of text.matchAll(isProgram ? QUOTED_URL : FETCHES)) found.push(readUrl(url));
   }
-  if (!text.includes("(") && !text.includes("$")) return found;
   for (const pattern of CONNECTS) {
     for (const [, host = "", port] of text.matchAll(pattern)) found.push(targetOf("tcp", host, port));
   }

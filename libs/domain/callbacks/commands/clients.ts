@@ -1,4 +1,4 @@
-import { looksLikeHost, readBareHost, readUrl, type Target, targetOf } from "./host.ts";
+import { looksLikeHost, readBareHost, readUrl, type Target, targetOf } from "../host.ts";
 
 /** A program that fetches or connects: reads whom it calls from its arguments. */
 type Client = (args: readonly string[], isCommand: boolean) => readonly (Target | undefined)[];
@@ -233,9 +233,11 @@ export const CLIENTS: ReadonlyMap<string, Client> = new Map<string, Client>([
   ].map((name) => [name, urls] as const),
 ]);
 
-/** The name of a program, without its folder and in lower case. */
-export const nameOfProgram = (word: string): string =>
-  word
-    .slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1)
-    .replace(/\.exe$/i, "")
-    .toLowerCase();
+const MAX_PROGRAM_LENGTH = 128;
+
+/** The name of a program, without its folder and in lower case. A text that is too long for one has none. */
+export function nameOfProgram(word: string): string {
+  if (word.length > MAX_PROGRAM_LENGTH || word.includes("://")) return "";
+  const name = word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1).toLowerCase();
+  return name.endsWith(".exe") ? name.slice(0, -4) : name;
+}

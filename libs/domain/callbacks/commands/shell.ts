@@ -32,6 +32,7 @@ export type ShellOptions = {
 
 const MAX_VARIABLES = 64;
 const MAX_VALUE_LENGTH = 512;
+const PLAIN = /[\w./:@%+,=~*?[\]-]+/y;
 const NAME_CHARACTER = /\w/;
 
 /**
@@ -183,9 +184,12 @@ export function readShell(text: string, { start = 0, isEmbedded = false, variabl
           index++;
         }
         break;
-      default:
-        word = (word ?? "") + character;
-        index++;
+      default: {
+        PLAIN.lastIndex = index;
+        const [plain = character] = PLAIN.exec(text) ?? [];
+        word = (word ?? "") + plain;
+        index += plain.length;
+      }
     }
   }
   endCommand(false);

@@ -4,23 +4,15 @@ export function decodePercent(text: string): string {
   return spaced.includes("%") ? spaced.replace(/(?:%[\da-f]{2})+/gi, decodeBytes) : spaced;
 }
 
-const UTF8 = new TextDecoder();
-const UTF16 = new TextDecoder("utf-16le");
-
-const decodeBytes = (encoded: string) =>
-  UTF8.decode(Uint8Array.from(encoded.slice(1).split("%"), (digits) => Number.parseInt(digits, 16)));
+const decodeBytes = (encoded: string) => Buffer.from(encoded.replaceAll("%", ""), "hex").toString();
 
 const BASE64 = /^[\w+/-]{8,}={0,2}$/;
 
 /** The text of Base64, of UTF-16 too, as PowerShell takes it; undefined for anything else. */
 export function decodeBase64(text: string): string | undefined {
-  const trimmed = text.replace(/\s/g, "");
-  if (!BASE64.test(trimmed)) return undefined;
-  const digits = trimmed.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
-  const bytes = Uint8Array.from(atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits), (byte) =>
-    byte.charCodeAt(0),
-  );
-  return (bytes[1] === 0 && bytes[3] === 0 ? UTF16 : UTF8).decode(bytes);
+  if (!BASE64.test(text)) return undefined;
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString(bytes[1] === 0 && bytes[3] === 0 ? "utf16le" : "utf8");
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };

@@ -1,7 +1,7 @@
 import { CLIENTS, nameOfProgram, urlIn } from "./clients.ts";
 import { findEncoded, findInCode } from "./code.ts";
 import { decodeBase64, decodeEscapes } from "./decode.ts";
-import { readUrl, type Target, targetOf } from "./host.ts";
+import { readUrl, type Target, targetOf } from "../host.ts";
 import { readShell, type ShellCommand, type Word } from "./shell.ts";
 
 /** Where what is found goes, and how much may still be read. */
@@ -78,60 +78,69 @@ export function findInProgram(
   if (!isDecoded) for (const encoded of findEncoded(code)) findInDecoded(encoded, reading, depth);
 }
 
+const DECODERS = new Set(["base64", "openssl"]);
+
 const decodesBase64 = ({ words }: ShellCommand) => {
-  const names = words.map(({ text }) => text);
-  const decoder = names.findIndex((name) => /(?:^|\/)(?:base64|openssl)$/.test(name));
-  return decoder !== -1 && names.slice(decoder).some((option) => /^(?:-[a-z]*d[a-z]*|-D|--decode)$/.test(option));
+  const decoder = words.findIndex(({ text }) => DECODERS.has(nameOfProgram(text)));
+  return decoder !== -1 && words.slice(decoder).some(({ text }) => /^(?:-[a-z]*d[a-z]*|-D|--decode)$/.test(text));
 };
 
 const DEVICE = /\/dev\/(tcp|udp)\/([^/\s]+)\/(\d{1,5}|\$\w+)/;
 const PROXY = /^(?:https?|ftp|all|socks)_proxy=(.*)$/i;
 const POOL = /^(?:stratum\S*:\/\/)?([^\s:/]+):(\d{2,5})$/;
 
+/** Max names of clients that are read in one command, and max arguments of each. */
+const MAX_CLIENTS = 8;
+const MAX_ARGUMENTS = 64;
+
 /** Finds the hosts in one command. */
 export function findInCommand(command: ShellCommand, reading: Reading, place: Place): void {
-  const { depth, isTyped, isDecoded = false, variables } = place;
+  const { depth, isTyped, isDecoded = false, variables = new Map<string, string>() } = place;
   const words = command.words.map(({ text }) => text);
-  for (const text of [...words, ...command.redirects]) {
-    const [, scheme = "", host = "", port] = DEVICE.exec(text) ?? [];
-    if (host !== "") reading.add(targetOf(scheme, host, port));
-  }
-  const first = words.findIndex((word) => !/^\w+=/.test(word));
-  for (const word of words) {
-    const [, proxy] = PROXY.exec(word) ?? [];
-    if (proxy !== undefined) reading.add(readUrl(proxy) ?? readUrl(`http://${proxy}`));
-  }
+  const names = words.map(nameOfProgram);
+  for (const text of [...words, ...command.redirects]) readSpecialWord(text, reading);
+  const first = words.findIndex((word) => !ASSIGNMENT.test(word));
   let isCommand = true;
-  let isClient = false;
-  for (const [index, word] of words.entries()) {
-    if (index < first || word.includes("://")) continue;
-    const name = nameOfProgram(word);
-    const args = words.slice(index + 1);
-    if (PROGRAMS.test(name)) for (const arg of args) findInProgram(arg, reading, place, true);
-    if (name === "powershell" || name === "pwsh") findEncodedCommand(args, reading, place);
+  let clients = 0;
+  for (const [index, name] of names.entries()) {
+    if (index < first || name === "" || clients > MAX_CLIENTS) continue;
     const client = CLIENTS.get(name);
-    if (client !== undefined && (isCommand || !ONLY_FIRST.has(name))) {
-      isClient = true;
-      const hasUrl = args.some((arg) => arg.includes(":/"));
-      for (const target of client(args, isCommand)) {
-        if (isCommand || hasUrl || (target && isSure(target))) reading.add(target);
+    const isProgram = PROGRAMS.test(name);
+    if (isProgram || (client !== undefined && (isCommand || !ONLY_FIRST.has(name)))) {
+      const args = words.slice(index + 1, index + 1 + MAX_ARGUMENTS);
+      if (isProgram) for (const arg of args) findInProgram(arg, reading, place, true);
+      if (name === "powershell" || name === "pwsh") findEncodedCommand(args, reading, place);
+      if (client !== undefined) {
+        clients++;
+        const hasUrl = args.some((arg) => arg.includes(":/"));
+        for (const target of client(args, isCommand)) {
+          if (isCommand || hasUrl || (target && isSure(target))) reading.add(target);
+        }
       }
     }
-    isCommand = isCommand && (RUNNERS.has(name) || word.startsWith("-") || /^[\w.]+=|^\d+[smh]?$/.test(word));
+    isCommand = isCommand && (RUNNERS.has(name) || /^(?:-|\w+=|\d+[smh]?$)/.test(words[index] ?? ""));
   }
-  const program = nameOfProgram(words[first] ?? "");
-  const runs = words.some((word) => SHELLS.has(nameOfProgram(word)));
+  const program = names[first] ?? "";
+  const runs = names.some((name) => SHELLS.has(name));
   for (const word of command.words) {
     if (!isText(word)) continue;
     const text = READERS.has(program) ? decodeEscapes(word.text) : word.text;
-    findInShell(text, reading, {
-      depth: depth + 1,
-      isTyped: isTyped && runs,
-      isDecoded,
-      variables: variables ?? new Map(),
-    });
+    findInShell(text, reading, { depth: depth + 1, isTyped: isTyped && runs, isDecoded, variables });
   }
-  if (isTyped && !isClient && !READERS.has(program)) findAnyUrl(words.slice(first), reading);
+  if (isTyped && clients === 0 && !READERS.has(program)) findAnyUrl(words.slice(first), reading);
+}
+
+const ASSIGNMENT = /^\w+=/;
+
+/** A word that names a host whatever the command: a device of bash, or a proxy. */
+function readSpecialWord(text: string, reading: Reading): void {
+  if (text.includes("/dev/")) {
+    const [, scheme = "", host = "", port] = DEVICE.exec(text) ?? [];
+    if (host !== "") reading.add(targetOf(scheme, host, port));
+  } else if (text.includes("_")) {
+    const [, proxy] = PROXY.exec(text) ?? [];
+    if (proxy !== undefined) reading.add(readUrl(proxy) ?? readUrl(`http://${proxy}`));
+  }
 }
 
 /** Clients whose names are words of other commands, too. */
