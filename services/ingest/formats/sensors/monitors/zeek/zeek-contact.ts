@@ -40,14 +40,14 @@ export function zeekContact(record: Fields, log: string | undefined): boolean {
 const isGiven = (value: unknown) => value !== undefined && value !== null && value !== "" && value !== "-";
 
 /**
- * Whether the originator answered the SYN-ACK, as far as a history says it. A server's RST before anything else of it is
- * what a wrong acknowledgement gets, which somebody forged who never saw the SYN-ACK.
+ * Whether the handshake was completed, as far as a history says it: the responder sent data or closed, which it does in no
+ * connection that is half open; or the originator acknowledged the SYN-ACK, and no reset followed. A reset before anything
+ * else of the responder is what a wrong acknowledgement gets, of somebody who never saw the SYN-ACK.
  */
 export function isCompletedHandshake(state: string | undefined, history: string | undefined): boolean {
   if (state === undefined || !ESTABLISHED.has(state)) return false;
   if (history === undefined || history === "") return true;
-  const answer = history.indexOf("h");
-  if (answer < 0 || !/[ADF]/.test(history.slice(answer))) return false;
-  const reset = history.indexOf("r");
-  return reset < 0 || /[adf]/.test(history.slice(answer, reset));
+  const [, afterAnswer] = /h(.*)$/s.exec(history) ?? [];
+  if (afterAnswer === undefined) return false;
+  return /[df]/.test(afterAnswer) || /A(?:[^r]*$|[^r]*a)/.test(afterAnswer);
 }
