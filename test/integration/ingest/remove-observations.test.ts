@@ -4,6 +4,7 @@ import { createCloseStack } from "@noisefloor/cli/framework/close-stack.ts";
 import { renewRollups } from "@noisefloor/cli/process/renew-rollups.ts";
 import { openPreparedStore } from "@noisefloor/cli/store/store.ts";
 import { holdStoreLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
+import { CONTACT_TAG } from "@noisefloor/clickhouse/client/contact-sql.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { DERIVED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -250,6 +251,30 @@ test("of an observation that was sent again, removing by time of receipt brings 
     format: "JSONEachRow",
   });
   expect(await rows.json()).toEqual([{ ip: first?.source_ip }]);
+});
+
+test("proof of contact goes with the observations that gave it", async () => {
+  const login = { transport: "tcp", login_attempts: 1 };
+  await world.store([
+    observation("45.0.0.1", NOW - DAY, { sensor_id: "wrong", ...login }),
+    observation("45.0.0.1", NOW - DAY, { sensor_id: "right", ...login, established: false }),
+    observation("45.0.0.2", NOW - DAY, { sensor_id: "wrong", ...login }),
+    observation("45.0.0.2", NOW - DAY, { sensor_id: "right", ...login }),
+  ]);
+  const proven = async (table: string, condition: string) => {
+    const query = `SELECT DISTINCT toString(source_ip) AS ip FROM ${table} WHERE ${condition} ORDER BY ip`;
+    return (await world.client.query({ query, format: "JSONEachRow" })).json();
+  };
+  const everywhere = () =>
+    Promise.all([
+      proven("observations", "established"),
+      proven("address_tags", `tag_id = ${CONTACT_TAG}`),
+      proven("address_facets", "field = 'contact'"),
+    ]);
+  const both = [{ ip: "45.0.0.1" }, { ip: "45.0.0.2" }];
+  expect(await everywhere()).toEqual([both, both, both]);
+  await remove({ sensor: ["wrong"] });
+  expect(await everywhere()).toEqual([both.slice(1), both.slice(1), both.slice(1)]);
 });
 
 test("the counts of a wrong sensor name go with its observations, those of other sensors stay", async () => {

@@ -18,7 +18,7 @@ const stored = defineQuery({
   name: "test-sessions",
   sql: `SELECT observation_id AS id, toString(source_ip) AS ip, toUnixTimestamp64Milli(observed_at) AS at, destination_port AS port,
       ssh_banner AS banner, login_attempts AS logins, arraySort(arrayMap(c -> c.username, credentials)) AS names,
-      commands, http_body_head AS head, length(http_body_sha256) AS digest
+      commands, established, http_body_head AS head, length(http_body_sha256) AS digest
     FROM observations FINAL ORDER BY ip, id, at`,
   params: z.object({}),
   row: z.object({
@@ -30,6 +30,7 @@ const stored = defineQuery({
     logins: z.int(),
     names: z.array(z.string()),
     commands: z.array(z.string()),
+    established: z.boolean(),
     head: z.string(),
     digest: z.int(),
   }),
@@ -49,7 +50,8 @@ const part = (session: string, ip: string, secondsAgo: number, members: Part): P
   ...members,
 });
 
-const login = (username: string) => ({ credentials: [{ username }], login_attempts: 1 });
+/** Of all that a session's records say here, only this proves contact: the others name no transport. */
+const login = (username: string) => ({ credentials: [{ username }], login_attempts: 1, transport: "tcp" });
 
 /** A session as a honeypot logs it: the connection, the client's banner, logins, commands. */
 function sessionOf(
@@ -81,6 +83,7 @@ test("a session is one observation with all that its records know", async () => 
       logins: 3,
       names: ["admin", "root"],
       commands: ["uname -a", "id"],
+      established: true,
       head: "",
       digest: 0,
     },
@@ -130,6 +133,7 @@ test("sessions come out the same however their records are cut into batches, rep
         logins: names.length,
         names: [...new Set(names)].sort(),
         commands: [...new Set(commands)],
+        established: names.length > 0,
         head: "",
         digest: 0,
       }));
@@ -184,6 +188,18 @@ test("a record that comes hours later finds its session in the store, and a day 
     [NOW - 40 * 3_600_000, 22, ["late"]],
     [NOW - 60_000, null, ["other"]],
   ]);
+});
+
+test("contact that a late record proves is the session's, and a record that comes again does not take it back", async () => {
+  const [connect = {}] = sessionOf("slow", "45.83.64.5", 7_200, [], []);
+  const flow = part("slow", "45.83.64.5", 60, { transport: "tcp", established: true });
+  const established = async () => (await rows()).map((row) => row.established);
+  await world.store([connect]);
+  expect(await established()).toEqual([false]);
+  await world.store([flow]);
+  expect(await established()).toEqual([true]);
+  await world.store([connect]);
+  expect(await established()).toEqual([true]);
 });
 
 test("with the clock set back, later records of a session are kept", async () => {

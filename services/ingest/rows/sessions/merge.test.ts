@@ -1,4 +1,6 @@
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
+import { provesContact } from "@noisefloor/domain/tags/contact.ts";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { mergePart, type SessionPart, type SessionState } from "./merge.ts";
 
@@ -39,4 +41,28 @@ test("a record that comes again changes nothing", () => {
     login_attempts: 1,
     commands: ["id"],
   });
+});
+
+test("a session proves contact when one of its records does, in whatever order they come, and however often", () => {
+  const record = fc.record({
+    transport: fc.constantFrom(undefined, "tcp", "udp"),
+    established: fc.constantFrom(undefined, true, false),
+    commands: fc.constantFrom<string[] | undefined>(undefined, ["id"]),
+  });
+  const records = fc.array(record, { minLength: 1, maxLength: 5 }).chain((each) => {
+    const order = fc.shuffledSubarray([...each, ...each], { minLength: each.length });
+    return fc.record({ each: fc.constant(each), order });
+  });
+  fc.assert(
+    fc.property(records, ({ each, order }) => {
+      const merged = merge(
+        ...[...order, ...each].map((members, index) => {
+          const part = partOf(String(index), members);
+          part.valid.observation.established = provesContact(part.valid.observation);
+          return part;
+        }),
+      );
+      expect(merged?.established).toBe(each.some((members) => provesContact(members)));
+    }),
+  );
 });
