@@ -70,13 +70,13 @@ export function activityCost({ days, buckets, includeIps }: { days: number; buck
   return 2 + Math.ceil(days / DAYS_PER_COST) + (includeIps ? Math.ceil(buckets / LISTED_BUCKETS_PER_COST) : 0);
 }
 
-const ADDRESSES_PER_FEED_COST = { addresses: 250_000, items: 10_000, objects: 10_000 } as const;
+const HOSTS_PER_FEED_COST = { hosts: 250_000, items: 10_000, objects: 10_000 } as const;
 const MAX_FEED_COST = 4;
 
 /**
  * Writes a body of a feed: the addresses are in memory, items and objects are read. Small ones are free, so that
  * consumers that ask for changes do not wait in the queue.
  */
-export function feedBodyCost(addresses: number, reads: keyof typeof ADDRESSES_PER_FEED_COST): number {
-  return Math.min(MAX_FEED_COST, Math.round(addresses / ADDRESSES_PER_FEED_COST[reads]));
+export function feedBodyCost(hosts: number, reads: keyof typeof HOSTS_PER_FEED_COST): number {
+  return Math.min(MAX_FEED_COST, Math.round(hosts / HOSTS_PER_FEED_COST[reads]));
 }

@@ -1,3 +1,4 @@
+import { FEED_SUBJECTS } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { defineQuery, run } from "../client/query.ts";
@@ -7,12 +8,13 @@ import { defineRecords } from "../records/define-records.ts";
 export const feedDefinitions = defineRecords({
   table: "feeds",
   id: "id",
-  columns: { id: "feed_id", limit: "max_addresses" },
+  columns: { id: "feed_id", limit: "max_addresses", of: "subject" },
   orderBy: "workspace_id, name",
   row: z.object({
     id: z.string(),
     workspaceId: z.string(),
     name: z.string(),
+    of: z.enum(FEED_SUBJECTS),
     query: z.string(),
     days: z.int(),
     description: z.string(),

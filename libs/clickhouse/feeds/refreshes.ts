@@ -1,4 +1,4 @@
-import type { Revision, VersionedList } from "@noisefloor/domain/feeds/address-changes.ts";
+import type { HostList, Revision, VersionedList } from "@noisefloor/domain/feeds/address-changes.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/client.ts";
 import { numberColumn, wideNumbers } from "../client/native.ts";
@@ -29,6 +29,8 @@ const headSchema = z.object({
   count: z.int(),
   /** How many matching addresses were left out because they are guarded. */
   guarded: z.int(),
+  /** How many callbacks were left out because they are known hosts of code and files. */
+  heldBack: z.int(),
   /** How many of the listed it did not find: they are kept because the list fell. */
   kept: z.int(),
   /** How many addresses the list had before it fell, and when it did; 0 for a list that is not marked as fallen. */
@@ -43,13 +45,13 @@ export type RefreshHead = z.infer<typeof headSchema>;
 export type Refresh = RefreshHead &
   Revision & {
     /** The whole list, where the refresh is a base. */
-    readonly base: VersionedList | undefined;
+    readonly base: HostList | undefined;
   };
 
 /** Stores a refresh, which is seen as a whole or not at all. */
 export async function insertRefresh(
   client: ClickHouseClient,
-  { added, removed, renewed, base, ...head }: Refresh,
+  { added, removed, renewed, addedNames, removedNames, base, ...head }: Refresh,
 ): Promise<void> {
   const row = {
     ...toRow(head),
@@ -57,9 +59,12 @@ export async function insertRefresh(
     added: Array.from(added),
     removed: Array.from(removed),
     renewed: Array.from(renewed),
+    added_names: addedNames,
+    removed_names: removedNames,
     is_base: base !== undefined,
     addresses: Array.from(base?.addresses ?? []),
     versions: Array.from(base?.versions ?? []),
+    names: base?.names ?? [],
   };
   await client.insert({ table: "feed_refreshes", values: [row], format: "JSONEachRow" });
 }
@@ -69,7 +74,7 @@ const newestRefreshes = defineQuery({
   sql: `SELECT toString(feed_id) AS feedId, toUnixTimestamp64Milli(basis) AS basis,
       toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toString(revision) AS revision, toString(parent) AS parent,
       toUnixTimestamp64Milli(revised_at) AS revisedAt, toString(list) AS list, toUnixTimestamp64Milli(listed_at) AS listedAt,
-      count, guarded, kept, fell_from AS fellFrom, toUnixTimestamp64Milli(fell_at) AS fellAt, is_truncated AS isTruncated, took_ms AS tookMs
+      count, guarded, held_back AS heldBack, kept, fell_from AS fellFrom, toUnixTimestamp64Milli(fell_at) AS fellAt, is_truncated AS isTruncated, took_ms AS tookMs
     FROM ${FEED_REFRESHES}
     WHERE refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       AND (empty({feedIds:Array(UUID)}) OR feed_id IN {feedIds:Array(UUID)})
@@ -119,9 +124,11 @@ const revisionsBetween = (name: string, renewed: string) =>
     sql: `SELECT groupArray(toString(revision)) AS revisions, groupArray(toString(parent)) AS parents,
       groupArray(toUInt64(toUnixTimestamp64Milli(revised_at))) AS times,
       groupArray(toUInt32(length(added))) AS addedSizes, groupArray(toUInt32(length(removed))) AS removedSizes,
-      groupArray(toUInt32(length(again))) AS renewedSizes, arrayFlatten(groupArray(added)) AS allAdded,
-      arrayFlatten(groupArray(removed)) AS allRemoved, arrayFlatten(groupArray(again)) AS allRenewed
-    FROM (SELECT revision, parent, revised_at, added, removed, ${renewed} AS again FROM ${FEED_REFRESHES}
+      groupArray(toUInt32(length(again))) AS renewedSizes, groupArray(toUInt32(length(added_names))) AS addedNameSizes,
+      groupArray(toUInt32(length(removed_names))) AS removedNameSizes, arrayFlatten(groupArray(added)) AS allAdded,
+      arrayFlatten(groupArray(removed)) AS allRemoved, arrayFlatten(groupArray(again)) AS allRenewed,
+      arrayFlatten(groupArray(added_names)) AS allAddedNames, arrayFlatten(groupArray(removed_names)) AS allRemovedNames
+    FROM (SELECT revision, parent, revised_at, added, removed, added_names, removed_names, ${renewed} AS again FROM ${FEED_REFRESHES}
       WHERE feed_id = {feedId:UUID} AND parent != revision
         AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         AND refreshed_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
@@ -134,9 +141,13 @@ const revisionsBetween = (name: string, renewed: string) =>
       addedSizes: numberColumn,
       removedSizes: numberColumn,
       renewedSizes: numberColumn,
+      addedNameSizes: numberColumn,
+      removedNameSizes: numberColumn,
       allAdded: numberColumn,
       allRemoved: numberColumn,
       allRenewed: numberColumn,
+      allAddedNames: z.array(z.string()),
+      allRemovedNames: z.array(z.string()),
     }),
     format: "Native",
   });
@@ -157,6 +168,7 @@ export async function readRevisions(
   const columns = await runForOne(client, isWhole ? wholeRevisions : changesAlone, { feedId, since, until });
   const [added, removed] = [pieces(columns.allAdded), pieces(columns.allRemoved)];
   const renewed = pieces(columns.allRenewed);
+  const [addedNames, removedNames] = [pieces(columns.allAddedNames), pieces(columns.allRemovedNames)];
   return columns.revisions.map((revision, index) => ({
     revision,
     parent: columns.parents[index] ?? NO_REVISION,
@@ -164,11 +176,13 @@ export async function readRevisions(
     added: added(columns.addedSizes[index] ?? 0),
     removed: removed(columns.removedSizes[index] ?? 0),
     renewed: renewed(columns.renewedSizes[index] ?? 0),
+    addedNames: addedNames(columns.addedNameSizes[index] ?? 0),
+    removedNames: removedNames(columns.removedNameSizes[index] ?? 0),
   }));
 }
 
 /** Cuts an array into pieces that follow each other. */
-function pieces(all: Uint32Array): (length: number) => Uint32Array {
+function pieces<Whole>(all: { slice(start: number, end: number): Whole }): (length: number) => Whole {
   let start = 0;
   return (length) => {
     const piece = all.slice(start, start + length);
@@ -184,17 +198,21 @@ const stepSchema = z.object({
   revisedAt: z.int(),
   /** Whether it is another list than its parent. */
   isList: z.boolean(),
-  /** How many addresses came and left. */
+  /** How many hosts came and left. */
   size: z.int(),
 });
 /** A revision without its addresses. Times in milliseconds since 1970 UTC. */
 export type RevisionStep = z.infer<typeof stepSchema>;
 
+/** SQL: how many addresses and names came, and how many left. */
+const ADDED = "toUInt32(length(added) + length(added_names))";
+const REMOVED = "toUInt32(length(removed) + length(removed_names))";
+
 const steps = defineQuery({
   name: "feed-steps",
   sql: `SELECT toString(revision) AS revision, toString(parent) AS parent,
       toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toUnixTimestamp64Milli(revised_at) AS revisedAt,
-      toBool(list = toUUID(revision)) AS isList, toUInt32(length(added) + length(removed)) AS size
+      toBool(list = toUUID(revision)) AS isList, ${ADDED} + ${REMOVED} AS size
     FROM ${FEED_REFRESHES}
     WHERE feed_id = {feedId:UUID} AND refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       AND parent != revision
@@ -210,16 +228,16 @@ export const readSteps = (client: ClickHouseClient, feedId: string, since: numbe
 const lists = defineQuery({
   name: "feed-lists",
   sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(revised_at) AS listedAt, count,
-      toUInt32(length(added)) AS added, toUInt32(length(removed)) AS removed
+      ${ADDED} AS came, ${REMOVED} AS left
     FROM (SELECT * FROM ${FEED_REFRESHES}
       WHERE feed_id = {feedId:UUID} AND parent != revision AND list = revision ORDER BY refreshed_at LIMIT 1 BY revision)
     ORDER BY revised_at DESC, revision DESC LIMIT {limit:UInt32}`,
   params: z.object({ feedId: z.string(), limit: z.int() }),
-  row: z.object({ revision: z.string(), listedAt: z.int(), count: z.int(), added: z.int(), removed: z.int() }),
+  row: z.object({ revision: z.string(), listedAt: z.int(), count: z.int(), came: z.int(), left: z.int() }),
 });
 
 /**
- * The last lists of a feed, the newest first, with how many addresses each has, and how many came and left since the
+ * The last lists of a feed, the newest first, with how many hosts each has, and how many came and left since the
  * one before it. Times in milliseconds since 1970 UTC.
  */
 export const readLists = (client: ClickHouseClient, feedId: string, limit: number) =>
@@ -251,19 +269,19 @@ export const readBases = (client: ClickHouseClient, feedId: string) => run(clien
 
 const base = defineQuery({
   name: "feed-base",
-  sql: `SELECT addresses, versions FROM ${FEED_REFRESHES}
+  sql: `SELECT addresses, versions, names FROM ${FEED_REFRESHES}
     WHERE feed_id = {feedId:UUID} AND revision = {revision:UUID} AND is_base ORDER BY refreshed_at LIMIT 1`,
   params: z.object({ feedId: z.string(), revision: z.string() }),
-  row: z.object({ addresses: numberColumn, versions: numberColumn }),
+  row: z.object({ addresses: numberColumn, versions: numberColumn, names: z.array(z.string()) }),
   format: "Native",
 });
 
 /** The whole list of a base. */
-export const readBase = (client: ClickHouseClient, feedId: string, revision: string): Promise<VersionedList> =>
+export const readBase = (client: ClickHouseClient, feedId: string, revision: string): Promise<HostList> =>
   runForOne(client, base, { feedId, revision });
 
 /** A list that differs in nothing from the one before was made to renew what another list said that does not count. */
-const REVOKED = "arrayConcat(removed, if(list = revision AND empty(added) AND empty(removed), renewed, []))";
+const REVOKED = `arrayConcat(removed, if(list = revision AND ${ADDED} + ${REMOVED} = 0, renewed, []))`;
 
 /** A revision is made as soon as its list was searched for, which takes less than an hour. */
 const departures = defineQuery({

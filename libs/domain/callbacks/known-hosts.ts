@@ -43,6 +43,10 @@ export function knownHostFinder<Reason>(
   };
 }
 
+/** Whether it is a known host of code and files, not an address that is guarded. */
+export const isKnownName = (reason: KnownName | { readonly type: string }): reason is KnownName =>
+  reason.type === "included" || reason.type === "own";
+
 const MAX_LENGTH = 253;
 const NAME = /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { applyChanges, applyRevisions, changesBetween, composeChanges } from "./address-changes.ts";
+import {
+  applyChanges,
+  applyRevisions,
+  changesBetween,
+  composeChanges,
+  NO_HOSTS,
+  nameChangesBetween,
+} from "./address-changes.ts";
 
 const HIGH = 2 ** 32 - 1;
 /** A generator whose numbers repeat often, so that lists share addresses. */
@@ -14,6 +21,9 @@ function randomLists(seed: number, count: number): Uint32Array[] {
     return Uint32Array.from(new Set(numbers)).sort();
   });
 }
+
+/** A list of names, as many as there are addresses. */
+const namesOf = (list: Uint32Array) => Array.from(list, (address) => `${address}.example`).sort();
 
 test("the changes between two lists make the second of the first", () => {
   for (let seed = 0; seed < 300; seed++) {
@@ -30,10 +40,17 @@ test("many changes as one are the difference between the first list and the last
   for (let seed = 0; seed < 300; seed++) {
     const lists = randomLists(seed, 6);
     const [first = new Uint32Array(), ...later] = lists;
-    const steps = later.map((list, index) => changesBetween(lists[index] ?? first, list));
+    const hostChanges = (before: Uint32Array, after: Uint32Array) => ({
+      ...changesBetween(before, after),
+      ...nameChangesBetween(namesOf(before), namesOf(after)),
+    });
+    const steps = later.map((list, index) => hostChanges(lists[index] ?? first, list));
     const last = lists.at(-1) ?? first;
-    expect(composeChanges(steps)).toEqual(changesBetween(first, last));
+    expect(composeChanges(steps)).toEqual(hostChanges(first, last));
     expect(applyChanges(first, steps)).toEqual(last);
+    const revisions = steps.map((step, index) => ({ ...step, renewed: new Uint32Array(), revisedAt: index * 1_000 }));
+    const before = { addresses: first, versions: first.map(() => 1), names: namesOf(first) };
+    expect(applyRevisions(before, revisions)).toMatchObject({ addresses: last, names: namesOf(last) });
   }
 });
 
@@ -46,10 +63,10 @@ test("an address has the version of the newest revision that names it", () => {
       const renewed = list.filter((address) => address % 3 === index % 3).map((address) => address ^ 1);
       const changes = changesBetween(lists[index - 1] ?? before, list);
       for (const address of [...changes.added, ...renewed]) versions.set(address, index + 2);
-      return { ...changes, renewed: renewed.sort(), revisedAt: (index + 2) * 1_000 };
+      return { ...changes, addedNames: [], removedNames: [], renewed: renewed.sort(), revisedAt: (index + 2) * 1_000 };
     });
     const { addresses, versions: newest } = applyRevisions(
-      { addresses: before, versions: before.map(() => 1) },
+      { ...NO_HOSTS, addresses: before, versions: before.map(() => 1) },
       revisions,
     );
     expect(addresses).toEqual(lists.at(-1));

@@ -1,7 +1,22 @@
 /** How a list differs from an earlier one. Addresses are IPv4 as numbers in ascending order, each once. */
 export type AddressChanges = { readonly added: Uint32Array; readonly removed: Uint32Array };
 
-export const NO_CHANGES: AddressChanges = { added: new Uint32Array(), removed: new Uint32Array() };
+/** How the names of a list differ from those of an earlier one: in ascending order, each once. */
+export type NameChanges = { readonly addedNames: readonly string[]; readonly removedNames: readonly string[] };
+
+/** How a list of hosts differs from an earlier one. */
+export type HostChanges = AddressChanges & NameChanges;
+
+export const NO_CHANGES: HostChanges = {
+  added: new Uint32Array(),
+  removed: new Uint32Array(),
+  addedNames: [],
+  removedNames: [],
+};
+
+/** How many hosts came and left. */
+export const sizeOfChanges = ({ added, removed, addedNames, removedNames }: HostChanges): number =>
+  added.length + removed.length + addedNames.length + removedNames.length;
 
 /** What makes `after` of `before`, both in ascending order and without repetitions. */
 export function changesBetween(before: Uint32Array, after: Uint32Array): AddressChanges {
@@ -29,9 +44,18 @@ export function changesBetween(before: Uint32Array, after: Uint32Array): Address
   return { added: added.slice(0, addedCount), removed: removed.slice(0, removedCount) };
 }
 
+/** As {@link changesBetween}, of names. */
+export function nameChangesBetween(before: readonly string[], after: readonly string[]): NameChanges {
+  const [old, current] = [new Set(before), new Set(after)];
+  return {
+    addedNames: after.filter((name) => !old.has(name)),
+    removedNames: before.filter((name) => !current.has(name)),
+  };
+}
+
 /** The list after some changes, in the order in which they were made. */
 export function applyChanges(list: Uint32Array, changes: readonly AddressChanges[]): Uint32Array {
-  const { added, removed } = composeChanges(changes);
+  const { added, removed } = composeAddresses(changes);
   const result = new Uint32Array(list.length + added.length);
   let length = 0;
   let next = 0;
@@ -48,8 +72,13 @@ export function applyChanges(list: Uint32Array, changes: readonly AddressChanges
 /** A list of addresses in ascending order, and of each the second since 1970 UTC of its newest version. */
 export type VersionedList = { readonly addresses: Uint32Array; readonly versions: Uint32Array };
 
+/** The addresses and the names of a feed. Names are in ascending order and have no versions. */
+export type HostList = VersionedList & { readonly names: readonly string[] };
+
+export const NO_HOSTS: HostList = { addresses: new Uint32Array(), versions: new Uint32Array(), names: [] };
+
 /** A change of a list, and the addresses that get a new version by it without coming or leaving. */
-export type Revision = AddressChanges & {
+export type Revision = HostChanges & {
   readonly renewed: Uint32Array;
   /** When it was made, in milliseconds since 1970 UTC. */
   readonly revisedAt: number;
@@ -59,7 +88,7 @@ export type Revision = AddressChanges & {
 export const versionAt = (time: number): number => Math.floor(time / 1_000);
 
 /** The list after some revisions, in the order in which they were made. */
-export function applyRevisions(list: VersionedList, revisions: readonly Revision[]): VersionedList {
+export function applyRevisions(list: HostList, revisions: readonly Revision[]): HostList {
   const newest = new Map<number, number>();
   for (const { added, renewed, revisedAt } of revisions) {
     for (const addresses of [added, renewed]) {
@@ -72,24 +101,48 @@ export function applyRevisions(list: VersionedList, revisions: readonly Revision
     while ((list.addresses[before] ?? address) < address) before++;
     return newest.get(address) ?? list.versions[before] ?? 0;
   });
-  return { addresses, versions };
+  return { addresses, versions, names: applyNames(list.names, revisions) };
 }
 
-/** Several changes as one: an address that came and went is in neither list. */
-export function composeChanges(changes: readonly AddressChanges[]): AddressChanges {
+function applyNames(names: readonly string[], changes: readonly NameChanges[]): readonly string[] {
+  const { addedNames, removedNames } = composeNames(changes);
+  if (addedNames.length + removedNames.length === 0) return names;
+  const isRemoved = new Set(removedNames);
+  return [...new Set([...names, ...addedNames])].filter((name) => !isRemoved.has(name)).sort();
+}
+
+/** Several changes as one: a host that came and went is in neither list. */
+export function composeChanges(changes: readonly HostChanges[]): HostChanges {
   const [only, second] = changes;
   if (only === undefined) return NO_CHANGES;
   if (second === undefined) return only;
-  const isAdded = new Map<number, boolean>();
-  const note = (address: number, isNew: boolean) => {
-    // The opposite of what is known: the address is again as it was before all changes.
-    if (!isAdded.delete(address)) isAdded.set(address, isNew);
+  return { ...composeAddresses(changes), ...composeNames(changes) };
+}
+
+function composeAddresses(changes: readonly AddressChanges[]): AddressChanges {
+  const [only, second] = changes;
+  if (only !== undefined && second === undefined) return only;
+  const { added, removed } = compose<number>(changes);
+  return { added: Uint32Array.from(added).sort(), removed: Uint32Array.from(removed).sort() };
+}
+
+function composeNames(changes: readonly NameChanges[]): NameChanges {
+  const { added, removed } = compose(
+    changes.map(({ addedNames, removedNames }) => ({ added: addedNames, removed: removedNames })),
+  );
+  return { addedNames: added.sort(), removedNames: removed.sort() };
+}
+
+function compose<Host>(changes: readonly { readonly added: Iterable<Host>; readonly removed: Iterable<Host> }[]) {
+  const isAdded = new Map<Host, boolean>();
+  const note = (host: Host, isNew: boolean) => {
+    // The opposite of what is known: the host is again as it was before all changes.
+    if (!isAdded.delete(host)) isAdded.set(host, isNew);
   };
   for (const { added, removed } of changes) {
-    for (const address of added) note(address, true);
-    for (const address of removed) note(address, false);
+    for (const host of added) note(host, true);
+    for (const host of removed) note(host, false);
   }
-  const sorted = (isNew: boolean) =>
-    Uint32Array.from([...isAdded].flatMap(([address, is]) => (is === isNew ? [address] : []))).sort();
-  return { added: sorted(true), removed: sorted(false) };
+  const those = (isNew: boolean) => [...isAdded].flatMap(([host, is]) => (is === isNew ? [host] : []));
+  return { added: those(true), removed: those(false) };
 }

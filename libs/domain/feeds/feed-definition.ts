@@ -1,12 +1,18 @@
 import { v5 as uuidV5 } from "uuid";
 import { UUID_PATTERN } from "../tags/tag.ts";
 
+/** Whom a feed lists: those whom its search finds, or the hosts that these told a sensor to call. */
+export const FEED_SUBJECTS = ["visitors", "callbacks"] as const;
+export type FeedSubject = (typeof FEED_SUBJECTS)[number];
+
 /** A saved search whose addresses others fetch. Times in milliseconds since 1970 UTC. */
 export type FeedDefinition = {
   readonly id: string;
   /** Whose it is: it finds what this workspace may find, and its keys alone read and change it. */
   readonly workspaceId: string;
   readonly name: string;
+  readonly of: FeedSubject;
+  /** It selects visitors, also where their callbacks are listed. */
   readonly query: string;
   /** As of a search; 0 stands for everything that is stored. */
   readonly days: number;
@@ -29,7 +35,8 @@ export type Feed = FeedDefinition & { readonly isReadyMade: boolean };
 
 export const MAX_FEED_ADDRESSES = 1_000_000;
 export const DEFAULT_FEED_ADDRESSES = 100_000;
-export const DEFAULT_TTL_HOURS = 24;
+/** Hosts that are called are given up after a few days; an address scans again after a day. */
+export const DEFAULT_TTL_HOURS: Readonly<Record<FeedSubject, number>> = { visitors: 24, callbacks: 72 };
 /** A consumer's timer of seconds in 32 bits, as ipset's, ends before 25 days. */
 export const MAX_TTL_HOURS = 24 * 24;
 

@@ -1,5 +1,5 @@
 /** The feeds that every workspace has; there is one a tag besides. */
-export const READY_MADE_NAMES = ["recent", "persistent"] as const;
+export const READY_MADE_NAMES = ["recent", "persistent", "callbacks"] as const;
 
 export const TAG_FEED_PREFIX = "tag-";
 

@@ -1,21 +1,36 @@
+import type { FeedSubject } from "@noisefloor/domain/feeds/feed-definition.ts";
+
 /** What forms say of a feed, and of its list as a whole. */
 export type FeedHead = {
   readonly id: string;
   readonly name: string;
+  readonly of: FeedSubject;
   readonly description: string;
-  /** Opaque, one for all forms: the same cursor, the same addresses. */
+  /** Opaque, one for all forms: the same cursor, the same hosts. */
   readonly cursor: string;
   /** When the list became what it is: the same for all who answer it. */
   readonly listedAt: Date;
   readonly count: number;
-  /** Whether more addresses match than the feed's limit: those seen last are listed. */
+  /** Whether there are more than the feed's limit: those seen, or named, last are listed. */
   readonly truncated: boolean;
   readonly ttlHours: number;
 };
 
-/** What forms with more than addresses say of one. */
+/** How a callback was named. */
+export type Naming = {
+  readonly kind: "address" | "name";
+  /** How many addresses named it. */
+  readonly visitors: number;
+  readonly ports: readonly number[];
+  readonly schemes: readonly string[];
+};
+
+/** What forms with more than hosts say of one. */
 export type FeedItem = {
+  /** Of a callback it may be a name. */
   readonly ip: string;
+  /** Of callbacks alone. */
+  readonly naming?: Naming;
   /** Set when none of its observations is stored any more: its times are then those of the list. */
   readonly isGone?: boolean;
   readonly firstSeen: Date;
@@ -30,7 +45,7 @@ export type FeedItem = {
   readonly country: string;
 };
 
-/** Items in numeric order of their addresses, in blocks, read from the store while a form is written. */
+/** Items in numeric order of their addresses, then of their names, in blocks, read from the store while a form is written. */
 export type FeedItems = AsyncIterable<readonly FeedItem[]>;
 
 /** An address as an object of STIX: one version of it. */
@@ -59,12 +74,13 @@ export type FeedObject = {
 export type FeedObjects = AsyncIterable<readonly FeedObject[]>;
 
 /**
- * The whole list. Addresses are IPv4 as numbers, in numeric order; {@link items} and {@link objects} have the same
- * ones.
+ * The whole list. Addresses are IPv4 as numbers, in numeric order; a feed of callbacks has names besides, in the order of
+ * their bytes. {@link items} has both, {@link objects} the addresses.
  */
 export type FeedList = {
   readonly feed: FeedHead;
   readonly addresses: Uint32Array;
+  readonly names: readonly string[];
   readonly items: () => FeedItems;
   readonly objects: () => FeedObjects;
 };
@@ -75,6 +91,8 @@ export type FeedChanges = {
   readonly since: string;
   readonly added: Uint32Array;
   readonly removed: Uint32Array;
+  readonly addedNames: readonly string[];
+  readonly removedNames: readonly string[];
   /** The added ones. */
   readonly items: () => FeedItems;
   /** The added ones, those that have a new version, and the removed ones as revoked. */

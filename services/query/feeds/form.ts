@@ -1,3 +1,4 @@
+import type { FeedSubject } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { Parameter, RawQuery } from "@noisefloor/http/requests/parameters.ts";
 import type { FeedChanges, FeedList } from "./feed-content.ts";
 
@@ -18,8 +19,10 @@ export type Form = {
   /** The ending of its path. */
   readonly name: string;
   readonly contentType: string;
-  /** What it says of a list, by the list's members. Where that is more than addresses, it changes while they do not. */
-  readonly reads: "addresses" | "items" | "objects";
+  /** What it says of a list, by the list's members. Where that is more than hosts, it changes while they do not. */
+  readonly reads: "hosts" | "items" | "objects";
+  /** Set for a form of names, which other feeds have none of. */
+  readonly of?: FeedSubject;
   /** For OpenAPI and for naming unknown parameters. */
   readonly parameters: readonly Parameter<unknown>[];
   /** @throws HttpError 400 that names a wrong parameter. */

@@ -1,3 +1,4 @@
+import { deleteKnownHost, writeKnownHost } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { FEED_REFRESHES } from "@noisefloor/clickhouse/client/table-names.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,11 +11,24 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+const WORKSPACE = "workspace-model";
 const STEPS = atVolume(12, 400);
 const TIMEOUT_MS = 600_000;
 
-type Seen = { readonly ip: string; readonly at: number; readonly tag: string };
-type Definition = { readonly query: string; readonly limit: number; readonly guard: boolean };
+type Seen = {
+  readonly ip: string;
+  readonly at: number;
+  readonly tag: string;
+  /** Named over a connection, unless the packet may be forged. */
+  readonly host?: string;
+  readonly isForgeable: boolean;
+};
+type Definition = {
+  readonly of: "visitors" | "callbacks";
+  readonly query: string;
+  readonly limit: number;
+  readonly guard: boolean;
+};
 
 /** Queries, and which addresses they find by the latest time of each address and its tags. */
 const QUERIES: Readonly<Record<string, (one: { tags: Set<string>; last: number }, now: number) => boolean>> = {
@@ -32,7 +46,7 @@ let key: string;
 beforeAll(async () => {
   world = await createWorld(() => now);
   await world.addTags([makeTag("worm", "malicious"), makeTag("probe", "suspicious")]);
-  key = await world.addCaller("unlimited");
+  key = await world.addCaller("unlimited", undefined, WORKSPACE);
 });
 afterAll(() => world.close());
 
@@ -51,20 +65,45 @@ const isIn = (network: string, ip: string) => {
   return numberOf(ip) >= start && numberOf(ip) < start + 2 ** (32 - Number(bits));
 };
 
+const isAddress = (host: string) => host.startsWith("45.");
+/** Addresses in numeric order, then names. */
+const inOrder = (hosts: readonly string[]) => [
+  ...hosts.filter(isAddress).sort((host, other) => numberOf(host) - numberOf(other)),
+  ...hosts.filter((host) => !isAddress(host)).sort(),
+];
+
+type Never = { readonly guards: readonly string[]; readonly knownNames: ReadonlySet<string> };
+
 /** The list by a search through all observations. */
-function expectedList(seen: readonly Seen[], { query, limit, guard }: Definition, guards: readonly string[]): string[] {
+function expectedList(seen: readonly Seen[], { of, query, limit, guard }: Definition, never: Never): string[] {
   const known = new Map<string, { tags: Set<string>; last: number }>();
   for (const { ip, at, tag } of seen) {
     const one = known.get(ip) ?? { tags: new Set<string>(), last: 0 };
     known.set(ip, { tags: one.tags.add(tag), last: Math.max(one.last, at) });
   }
-  return [...known]
-    .filter(([ip, one]) => QUERIES[query]?.(one, now) && !(guard && guards.some((network) => isIn(network, ip))))
-    .sort(([ip, one], [otherIp, other]) => other.last - one.last || numberOf(ip) - numberOf(otherIp))
-    .slice(0, limit)
-    .map(([ip]) => ip)
-    .sort((ip, other) => numberOf(ip) - numberOf(other));
+  const isGuarded = (ip: string) => guard && never.guards.some((network) => isIn(network, ip));
+  const found = new Map([...known].filter(([, one]) => QUERIES[query]?.(one, now)));
+  if (of === "visitors") {
+    const newest = [...found]
+      .filter(([ip]) => !isGuarded(ip))
+      .sort(([ip, one], [otherIp, other]) => other.last - one.last || numberOf(ip) - numberOf(otherIp));
+    return inOrder(newest.slice(0, limit).map(([ip]) => ip));
+  }
+  const named = new Map<string, number>();
+  for (const { ip, at, host, isForgeable } of seen) {
+    if (host === undefined || isForgeable || !found.has(ip)) continue;
+    named.set(host, Math.max(at, named.get(host) ?? 0));
+  }
+  const newest = [...named]
+    .filter(([host]) => (isAddress(host) ? !isGuarded(host) : !never.knownNames.has(host)))
+    .sort(([host, last], [other, otherLast]) => otherLast - last || (host < other ? -1 : 1));
+  return inOrder(newest.slice(0, limit).map(([host]) => host));
 }
+
+const KNOWN = ["raw.githubusercontent.com", "h1.example.org", "h2.example.org"];
+/** A host that a command names: an address, or a name that may be a known one. */
+const anyHost = (random: Random) =>
+  random.chance(0.5) ? `45.0.0.${random.int(0, 40)}` : random.pick([...KNOWN, `h${random.int(1, 30)}.example.org`]);
 
 type Consumer = { list: Set<string>; cursor: string };
 const linesOf = (body: string) => body.split("\n").filter((line) => line !== "");
@@ -94,6 +133,7 @@ async function change(process: FeedProcess, method: "PUT" | "POST" | "DELETE", u
 }
 
 const randomDefinition = (random: Random): Definition => ({
+  of: random.pick(["visitors", "callbacks"]),
   query: random.pick(Object.keys(QUERIES)),
   limit: random.pick([5, 1_000]),
   guard: random.chance(0.8),
@@ -105,6 +145,7 @@ test(
     const random = seeded(62);
     const seen: Seen[] = [];
     const guards = new Map<string, string>();
+    const knownNames = new Set(["raw.githubusercontent.com"]);
     const processes = [await startFeedProcess(world, () => now), await startFeedProcess(world, () => now)];
     const any = () => random.pick(processes);
     const lookAll = () => Promise.all(processes.map((process) => process.look()));
@@ -124,9 +165,16 @@ test(
           ip: `45.0.0.${random.int(0, 40)}`,
           at: now - random.int(0, 12) * HOUR - step,
           tag: random.pick(["worm", "probe", "probe"]),
+          isForgeable: random.chance(0.2),
+          ...(random.chance(0.6) && { host: anyHost(random) }),
         }));
         seen.push(...found);
-        const { rejected } = await world.store(found.map(({ ip, at, tag }) => observation(ip, at, { tags: [tag] })));
+        const { rejected } = await world.store(
+          found.map(({ ip, at, tag, host, isForgeable }) => {
+            const urls = host === undefined ? [] : [`http://${host}/bins.sh`];
+            return observation(ip, at, { tags: [tag], urls, transport: isForgeable ? "udp" : "tcp" });
+          }),
+        );
         expect(rejected).toEqual([]);
       } else if (kind === 5) {
         definition = randomDefinition(random);
@@ -142,6 +190,11 @@ test(
           await change(any(), "DELETE", `/v3/guard/${id}`);
           guards.delete(network);
         }
+      } else if (kind === 8) {
+        const known = { workspaceId: WORKSPACE, host: random.pick(KNOWN.slice(1)), note: "", createdAt: now };
+        const isKnown = knownNames.delete(known.host);
+        if (!isKnown) knownNames.add(known.host);
+        await (isKnown ? deleteKnownHost : writeKnownHost)(world.client, known, now);
       } else if (kind === 7) {
         const index = random.int(0, 1);
         await processes[index]?.stop();
@@ -161,7 +214,7 @@ test(
       const process = any();
       await follow(process, everyTime);
       const fresh = await read(process, "");
-      const expected = expectedList(seen, definition, [...guards.keys()]);
+      const expected = expectedList(seen, definition, { guards: [...guards.keys()], knownNames });
       expect([step, fresh.lines]).toEqual([step, expected]);
       expect([step, [...everyTime.list].sort()]).toEqual([step, expected.toSorted()]);
       if (random.chance(0.2)) {

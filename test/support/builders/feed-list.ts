@@ -1,5 +1,5 @@
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { changesBetween, NO_CHANGES } from "@noisefloor/domain/feeds/address-changes.ts";
 import type { FeedState } from "@noisefloor/query/feeds/lists/feed-state.ts";
 import { nextRevisionTime, revise } from "@noisefloor/query/feeds/lists/feed-state.ts";
 import type { FeedLists } from "@noisefloor/query/feeds/lists/lists.ts";
@@ -18,8 +18,8 @@ export function makeState(
   { now, basis = before?.head.basis ?? 0, renewed = new Uint32Array() }: ListOptions,
 ): FeedState {
   const { revisedAt = 0, refreshedAt = 0 } = before?.head ?? {};
-  const changes = changesBetween(before?.addresses ?? new Uint32Array(), addresses);
-  const marks = { guarded: 0, kept: 0, fellFrom: 0, fellAt: 0, isTruncated: false, tookMs: 1 };
+  const changes = { ...NO_CHANGES, ...changesBetween(before?.addresses ?? new Uint32Array(), addresses) };
+  const marks = { guarded: 0, heldBack: 0, kept: 0, fellFrom: 0, fellAt: 0, isTruncated: false, tookMs: 1 };
   return revise(
     feedId,
     before,

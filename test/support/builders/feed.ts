@@ -7,6 +7,7 @@ import { FORMS } from "@noisefloor/query/feeds/forms/forms.ts";
 export const FEED: FeedHead = {
   id: "5b7f2f5e-8a4e-4d2b-9c59-1f6c2a3b4d5e",
   name: "recent",
+  of: "visitors",
   description: "Malicious or suspicious in the last three days",
   cursor: "cursor-2",
   listedAt: new Date("2026-11-20T14:05:00Z"),
@@ -33,6 +34,7 @@ export function makeList(ips: Iterable<string>, known: Readonly<Record<string, K
   return {
     feed: { ...head, count: addresses.length },
     addresses,
+    names: [],
     items: () => itemsOf(addresses, known),
     objects: () => objectsOf(addresses, known),
   };
@@ -52,7 +54,7 @@ export function makeChanges(
     yield* objectsOf(added, known);
     yield* objectsOf(removed, known, true);
   };
-  return { feed: after.feed, since: "cursor-1", added, removed, items, objects };
+  return { feed: after.feed, since: "cursor-1", added, removed, addedNames: [], removedNames: [], items, objects };
 }
 
 /** In blocks of two, so that every form meets several. */

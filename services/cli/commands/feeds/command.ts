@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { FEED_SUBJECTS } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { type Command, Option } from "commander";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import { positiveInteger } from "../../framework/positive-integer.ts";
 import type { DeleteOptions, FeedsOptions, PutOptions } from "./definitions.ts";
@@ -6,6 +7,7 @@ import type { DeleteOptions, FeedsOptions, PutOptions } from "./definitions.ts";
 const PUT_HELP = `
 Examples:
   noisefloor feeds put mirai 'tags:mirai last_seen:1d'
+  noisefloor feeds put way-out 'tags:mirai' --of callbacks --days 3
   noisefloor feeds put web 'path:/wp-* OR path:/.env' --days 7 --limit 50000 --description 'web scanners'
 
 What is not given gets its default, also when the feed exists. The language is described in docs/search.md.`;
@@ -25,7 +27,9 @@ export const define: DefineCommand = (feeds, createContext) => {
   asking(feeds.command("list").description("list the feeds of the workspace, the ready-made ones last")).action(
     async (options: FeedsOptions) => (await definitions()).runFeedsList(options, await createContext()),
   );
-  asking(feeds.command("show").description("show a feed, also a ready-made one: recent, persistent or tag-SLUG"))
+  asking(
+    feeds.command("show").description("show a feed, also a ready-made one: recent, persistent, callbacks or tag-SLUG"),
+  )
     .argument("<name>")
     .action(async (name: string, options: FeedsOptions) =>
       (await definitions()).runFeedsShow(name, options, await createContext()),
@@ -43,12 +47,17 @@ export const define: DefineCommand = (feeds, createContext) => {
   asking(feeds.command("put").description("make a feed of a search, or replace its definition"))
     .argument("<name>", "1 to 63 lower-case letters, digits and -")
     .argument("<query...>", "in the search language, best in single quotes; several words are one query")
+    .addOption(
+      new Option("--of <subject>", "lists them, or the hosts that they named (default: visitors)").choices(
+        FEED_SUBJECTS,
+      ),
+    )
     .option("--days <n>", "only observations of the last days count (default: all that is stored)", positiveInteger)
     .option("--description <text>", "what it is for", "")
     .option("--limit <n>", "at most this many addresses, those seen last (default: 100000)", positiveInteger)
     .option(
       "--ttl-hours <n>",
-      "how long a consumer keeps an address that it hears no more of (default: 24)",
+      "how long a consumer keeps an address that it hears no more of (default: 24, of callbacks 72)",
       positiveInteger,
     )
     .option("--keep-fallen", "keep its addresses for an hour when half of them, or all, go at one refresh", false)

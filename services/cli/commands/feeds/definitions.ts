@@ -1,3 +1,4 @@
+import { FEED_SUBJECTS, type FeedSubject } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { z } from "zod";
 import type { CommandContext } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
@@ -7,6 +8,7 @@ import { type QueryClientOptions, queryClient } from "../../query-client/client.
 export type FeedsOptions = QueryClientOptions & OutputOptions;
 export type DeleteOptions = FeedsOptions & { readonly yes: boolean };
 export type PutOptions = FeedsOptions & {
+  readonly of?: FeedSubject | undefined;
   readonly days?: number | undefined;
   readonly description: string;
   readonly limit?: number | undefined;
@@ -18,6 +20,7 @@ export type PutOptions = FeedsOptions & {
 
 const feedSchema = z.looseObject({
   name: z.string(),
+  of: z.enum(FEED_SUBJECTS).default("visitors"),
   query: z.string(),
   days: z.int(),
   description: z.string(),
@@ -28,6 +31,7 @@ const feedSchema = z.looseObject({
   enabled: z.boolean(),
   count: z.int(),
   guarded: z.int(),
+  held_back: z.int().default(0),
   kept: z.int().default(0),
   fell_from: z.int().default(0),
   truncated: z.boolean(),
@@ -44,11 +48,12 @@ export const feedPath = (name: string) => `${FEEDS_PATH}/${encodeURIComponent(na
 export async function runFeedsList(options: FeedsOptions, context: CommandContext): Promise<void> {
   const client = await queryClient(options, context);
   const { feeds } = await client.ask({ path: FEEDS_PATH }, z.object({ feeds: z.array(feedSchema) }));
-  const toRow = ({ name, query, days, enabled, count, guarded, refreshed_at: refreshed }: Feed) => ({
+  const toRow = ({ name, of, query, days, enabled, count, guarded, refreshed_at: refreshed }: Feed) => ({
     name,
+    of,
     state: enabled ? "enabled" : "disabled",
     // A ready-made feed that nobody reads is not refreshed, so its size is not known.
-    ...(refreshed === "" ? { addresses: "-", guarded: "-" } : { addresses: count, guarded }),
+    ...(refreshed === "" ? { hosts: "-", guarded: "-" } : { hosts: count, guarded }),
     refreshed_at: refreshed || "never",
     days: days === 0 ? "all" : days,
     query,
@@ -85,10 +90,10 @@ export async function runFeedsPut(
   options: PutOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { days, description, limit, ttlHours, guard, keepFallen, disabled } = options;
+  const { of, days, description, limit, ttlHours, guard, keepFallen, disabled } = options;
   const client = await queryClient(options, context);
   // Undefined members are left out: the service has defaults for them.
-  const settings = { days, limit, ttl_hours: ttlHours, guard, keep_fallen: keepFallen, enabled: !disabled };
+  const settings = { of, days, limit, ttl_hours: ttlHours, guard, keep_fallen: keepFallen, enabled: !disabled };
   const body = { query, description, ...settings };
   const feed = await client.ask({ method: "PUT", path: feedPath(name), body, query }, savedSchema);
   for (const warning of feed.warnings) context.log.warn(printable(warning));
@@ -108,20 +113,22 @@ function printFeed(feed: Feed, url: string, { json }: OutputOptions, { print }: 
     print(JSON.stringify(feed));
     return;
   }
-  const { name, query, days, description, limit, ttl_hours: ttl, guard, enabled, count, guarded, truncated } = feed;
+  const { name, of, query, days, description, limit, ttl_hours: ttl, guard, enabled, count, guarded, truncated } = feed;
   const left = truncated ? `, the last seen of more (limit ${limit})` : "";
   const lines = [
     ["name", name],
     ["query", query],
     ["observations", days === 0 ? "all that are stored" : `of the last ${days} days`],
     ...(description === "" ? [] : [["description", description]]),
-    ["addresses", `${count}${left}`],
+    ["lists", of === "callbacks" ? "hosts that they named" : "their addresses"],
+    ["hosts", `${count}${left}`],
     ["guarded", guard ? `${guarded} left out` : "nothing is left out"],
+    ...(of === "callbacks" ? [["known hosts", `${feed.held_back} left out`]] : []),
     ...(feed.fell_from > 0 ? [["fell from", `${feed.fell_from} at one refresh`]] : []),
     ...(feed.keep_fallen ? [["if it falls", `its addresses are kept for an hour: ${feed.kept} now`]] : []),
     ["kept for", `${ttl} hours by consumers that expire entries`],
     ["refreshed", feed.refreshed_at || "never"],
-    ["lists", enabled ? `${url}${feedPath(name)}.txt, and other forms` : "none: the feed is disabled"],
+    ["read at", enabled ? `${url}${feedPath(name)}.txt, and other forms` : "none: the feed is disabled"],
   ];
   for (const [label = "", text = ""] of lines) print(`${label.padEnd(12)}  ${printable(text)}`);
 }

@@ -16,8 +16,9 @@ import type { Question } from "./questions.ts";
 /** What a form about a feed sends. */
 export type FeedDefinition = Pick<
   Feed,
-  "query" | "days" | "description" | "limit" | "ttl_hours" | "guard" | "keep_fallen" | "enabled"
->;
+  "of" | "query" | "days" | "description" | "limit" | "guard" | "keep_fallen" | "enabled"
+> &
+  Partial<Pick<Feed, "ttl_hours">>;
 
 const path = (name: string) => `/v3/feeds/${encodeURIComponent(name)}`;
 const remove = (url: string): Question<null> => ({ method: "DELETE", url, onNoContent: null });

@@ -12,3 +12,13 @@ export function* addressLines(addresses: Uint32Array, before: string, after: str
     yield chunk;
   }
 }
+
+/** Each name as a text, in chunks. */
+export function* nameLines(names: readonly string[], format: (name: string) => string): Generator<string> {
+  for (let start = 0; start < names.length; start += LINES) {
+    yield names
+      .slice(start, start + LINES)
+      .map(format)
+      .join("");
+  }
+}

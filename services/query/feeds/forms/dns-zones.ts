@@ -2,7 +2,7 @@ import { type Parameter, readParameter } from "@noisefloor/http/requests/paramet
 import { z } from "zod";
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../form.ts";
-import { addressLines, LINES } from "./address-lines.ts";
+import { addressLines, LINES, nameLines } from "./address-lines.ts";
 
 /** How long resolvers may keep an answer, that an address is not listed included, in seconds. */
 const TTL = 300;
@@ -32,7 +32,7 @@ const NS: Parameter<string | undefined> = {
 export const dnsbl: Form = {
   name: "dnsbl",
   contentType: "text/plain; charset=utf-8",
-  reads: "addresses",
+  reads: "hosts",
   parameters: [NS],
   open: (query) => {
     const ns = readParameter(query, NS);
@@ -51,21 +51,23 @@ export const dnsbl: Form = {
 };
 
 /**
- * A response policy zone: names that resolve to a listed address do not exist. Its names are relative to any origin.
+ * A response policy zone: listed names and all below them do not exist, nor do names that resolve to a listed address. Its
+ * names are relative to any origin.
  */
 export const rpz: Form = {
   name: "rpz",
   contentType: "text/plain; charset=utf-8",
-  reads: "addresses",
+  reads: "hosts",
   parameters: [],
   open: () => ({
     variant: "",
-    *writeList({ feed, addresses }) {
+    *writeList({ feed, addresses, names }) {
       const times = `${serialOf(feed)} ${REFRESH} ${REFRESH} ${EXPIRE} ${TTL}`;
       yield `$TTL ${TTL}\n@ IN SOA localhost. root.localhost. ${times}\n@ IN NS localhost.\n`;
       for (let start = 0; start < addresses.length; start += LINES) {
         yield Array.from(addresses.subarray(start, start + LINES), formatTrigger).join("");
       }
+      yield* nameLines(names, (name) => `${name} IN CNAME .\n*.${name} IN CNAME .\n`);
     },
   }),
 };

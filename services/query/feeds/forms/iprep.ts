@@ -1,5 +1,6 @@
 import type { FeedItem } from "../feed-content.ts";
 import type { Form } from "../form.ts";
+import { addressesOnly } from "./item.ts";
 
 type Category = {
   readonly number: number;
@@ -16,8 +17,16 @@ const CATEGORIES: Readonly<Record<FeedItem["classification"], Category>> = {
   benign: { number: 4, shortName: "NFBenign", description: "Known benign scanner", score: 10 },
 };
 
+/** Its number leaves those after the classifications to lists of others. */
+const CALLBACK: Category = {
+  number: 50,
+  shortName: "NFCallback",
+  description: "Named by intruders as a host to fetch from or to connect to",
+  score: 120,
+};
+
 /** Suricata's file of categories, which its reputation lists refer to by number. */
-export const IPREP_CATEGORIES_CSV = Object.values(CATEGORIES)
+export const IPREP_CATEGORIES_CSV = [...Object.values(CATEGORIES), CALLBACK]
   .map(({ number, shortName, description }) => `${number},${shortName},${description}\n`)
   .join("");
 
@@ -34,12 +43,12 @@ export const iprep: Form = {
   open: () => ({
     variant: "",
     async *writeList({ items }) {
-      for await (const block of items()) yield block.map(formatLine).join("");
+      for await (const block of addressesOnly(items())) yield block.map(formatLine).join("");
     },
   }),
 };
 
-function formatLine({ ip, classification }: FeedItem): string {
-  const { number, score } = CATEGORIES[classification];
+function formatLine({ ip, classification, naming }: FeedItem): string {
+  const { number, score } = naming === undefined ? CATEGORIES[classification] : CALLBACK;
   return `${ip}/32,${number},${score}\n`;
 }

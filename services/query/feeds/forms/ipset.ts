@@ -29,7 +29,7 @@ const SET: Parameter<string | undefined> = {
 export const ipset: Form = {
   name: "ipset",
   contentType: "text/plain; charset=utf-8",
-  reads: "addresses",
+  reads: "hosts",
   parameters: [SET],
   open: (query) => {
     const given = readParameter(query, SET);

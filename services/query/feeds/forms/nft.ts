@@ -1,3 +1,4 @@
+import type { FeedSubject } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { type Parameter, readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
 import type { FeedHead } from "../feed-content.ts";
@@ -28,9 +29,9 @@ const SET: Parameter<string | undefined> = {
 const HOOK: Parameter<string | undefined> = {
   name: "hook",
   description:
-    "Where the script also drops packets of the set's addresses, by a chain of its own with one rule: `input` for what the machine receives, `forward` for what it passes on, `prerouting` for both.",
-  schema: z.enum(["input", "forward", "prerouting"]).optional(),
-  takes: "input, forward or prerouting",
+    "Where the script also drops packets, by a chain of its own with one rule. Packets from the set's addresses: `input` for what the machine receives, `forward` for what it passes on, `prerouting` for both. Packets to them: `output` for what the machine sends, `postrouting` also for what it passes on. A feed of callbacks always drops packets to its addresses.",
+  schema: z.enum(["input", "forward", "prerouting", "output", "postrouting"]).optional(),
+  takes: "input, forward, prerouting, output or postrouting",
   describedBy: "output",
   example: "prerouting",
 };
@@ -43,7 +44,7 @@ const HOOK: Parameter<string | undefined> = {
 export const nft: Form = {
   name: "nft",
   contentType: "text/plain; charset=utf-8",
-  reads: "addresses",
+  reads: "hosts",
   parameters: [TABLE, SET, AGGREGATE, HOOK],
   open: (query) => {
     const table = readParameter(query, TABLE);
@@ -57,7 +58,7 @@ export const nft: Form = {
         variant,
         *writeList({ feed, addresses }) {
           const target = `inet ${table} ${nameOf(feed)}`;
-          yield replaceElements(table, target, " flags interval;") + dropAt(hook, table, nameOf(feed));
+          yield replaceElements(table, target, " flags interval;") + dropAt(hook, table, nameOf(feed), feed.of);
           for (const blocks of blockTexts(addresses)) yield `add element ${target} { ${blocks.join(",")} }\n`;
         },
       };
@@ -66,12 +67,12 @@ export const nft: Form = {
       variant,
       *writeList({ feed, addresses }) {
         const target = `inet ${table} ${nameOf(feed)}`;
-        yield replaceElements(table, target, "") + dropAt(hook, table, nameOf(feed));
+        yield replaceElements(table, target, "") + dropAt(hook, table, nameOf(feed), feed.of);
         yield* statements("add", target, addresses);
       },
       *writeChanges({ feed, added, removed }) {
         const target = `inet ${table} ${nameOf(feed)}`;
-        yield dropAt(hook, table, nameOf(feed));
+        yield dropAt(hook, table, nameOf(feed), feed.of);
         // Deleting an element that is missing would void the whole transaction, so each is added first.
         yield* statements("add", target, removed);
         yield* statements("delete", target, removed);
@@ -94,10 +95,11 @@ function replaceElements(table: string, target: string, flags: string): string {
 }
 
 /** A chain with one rule, however often it is run. The chain's name is of no set: it ends in the hook. */
-function dropAt(hook: string | undefined, table: string, set: string): string {
+function dropAt(hook: string | undefined, table: string, set: string, of: FeedSubject): string {
   if (hook === undefined) return "";
   const chain = `inet ${table} ${set}.${hook}`;
-  const rule = `add rule ${chain} ip saddr @${set} drop\n`;
+  const isOutward = of === "callbacks" || hook === "output" || hook === "postrouting";
+  const rule = `add rule ${chain} ip ${isOutward ? "daddr" : "saddr"} @${set} drop\n`;
   return `add chain ${chain} { type filter hook ${hook} priority -10; }\nflush chain ${chain}\n${rule}`;
 }
 

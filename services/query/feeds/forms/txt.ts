@@ -1,30 +1,46 @@
 import { readParameter } from "@noisefloor/http/requests/parameters.ts";
-import type { Form, FormWriter } from "../form.ts";
-import { addressLines } from "./address-lines.ts";
+import type { Form } from "../form.ts";
+import { addressLines, nameLines } from "./address-lines.ts";
 import { AGGREGATE, blockTexts } from "./aggregate.ts";
+import { KIND, ofKind } from "./kind.ts";
 
-/** An address a line and nothing else; changes are `+address` and `-address` lines, gone ones first. */
-const ADDRESSES: FormWriter = {
-  variant: "",
-  writeList: ({ addresses }) => addressLines(addresses, "", "\n"),
-  *writeChanges({ added, removed }) {
-    yield* addressLines(removed, "-", "\n");
-    yield* addressLines(added, "+", "\n");
-  },
-};
-
-/** Without changes: an address that goes may split a block in many. */
-const BLOCKS: FormWriter = {
-  variant: "aggregate",
-  *writeList({ addresses }) {
-    for (const blocks of blockTexts(addresses)) yield `${blocks.join("\n")}\n`;
-  },
-};
-
+/**
+ * A host a line and nothing else, addresses first; changes are `+host` and `-host` lines, gone ones first. Without changes
+ * where it is aggregated: an address that goes may split a block in many.
+ */
 export const txt: Form = {
   name: "txt",
   contentType: "text/plain; charset=utf-8",
-  reads: "addresses",
-  parameters: [AGGREGATE],
-  open: (query) => (readParameter(query, AGGREGATE) ? BLOCKS : ADDRESSES),
+  reads: "hosts",
+  parameters: [AGGREGATE, KIND],
+  open: (query) => {
+    const [isAggregated, kind] = [readParameter(query, AGGREGATE), readParameter(query, KIND)];
+    const variant = JSON.stringify([isAggregated, kind]);
+    if (isAggregated) {
+      return {
+        variant,
+        *writeList(list) {
+          const { addresses, names } = ofKind(list, kind);
+          for (const blocks of blockTexts(addresses)) yield `${blocks.join("\n")}\n`;
+          yield* nameLines(names, (name) => `${name}\n`);
+        },
+      };
+    }
+    return {
+      variant,
+      *writeList(list) {
+        const { addresses, names } = ofKind(list, kind);
+        yield* addressLines(addresses, "", "\n");
+        yield* nameLines(names, (name) => `${name}\n`);
+      },
+      *writeChanges({ added, removed, addedNames, removedNames }) {
+        const gone = ofKind({ addresses: removed, names: removedNames }, kind);
+        const come = ofKind({ addresses: added, names: addedNames }, kind);
+        yield* addressLines(gone.addresses, "-", "\n");
+        yield* nameLines(gone.names, (name) => `-${name}\n`);
+        yield* addressLines(come.addresses, "+", "\n");
+        yield* nameLines(come.names, (name) => `+${name}\n`);
+      },
+    };
+  },
 };

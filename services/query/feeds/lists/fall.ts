@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import { readRemovedAddresses } from "@noisefloor/clickhouse/feeds/removed-addresses.ts";
-import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import { changesBetween, nameChangesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import type { FeedState } from "./feed-state.ts";
-import type { FoundAddresses } from "./search-feed.ts";
+import { type FeedState, sizeOfList } from "./feed-state.ts";
+import type { FoundHosts } from "./search-feed.ts";
 
-/** The mark of a list that lost half of its addresses or more at one refresh. */
+/** The mark of a list that lost half of its hosts or more at one refresh. */
 type Fall = Pick<RefreshHead, "fellFrom" | "fellAt">;
 type Marked = Fall & Pick<RefreshHead, "kept">;
 
@@ -35,26 +35,30 @@ const isKeeping = ({ keepsFallen }: Pick<Feed, "keepsFallen">, { fellFrom, fellA
  * What a feed lists of what it found: with the addresses that it keeps for an hour after a fall, none of which is guarded
  * or was removed.
  * @param stored the list before; undefined if it is not one of this definition.
+ * Those of callbacks keep none.
  * @param leaveOutGuarded leaves the guarded ones of some addresses out.
  */
-export async function keepFallen<Found extends Pick<FoundAddresses, "addresses" | "isTruncated">>(
+export async function keepFallen<Found extends Pick<FoundHosts, "addresses" | "names" | "isTruncated">>(
   feed: Feed,
-  stored: Pick<FeedState, "head" | "addresses"> | undefined,
+  stored: Pick<FeedState, "head" | "addresses" | "names"> | undefined,
   found: Found,
   at: number,
   deps: {
     readonly client: ClickHouseClient;
-    readonly leaveOutGuarded: (addresses: Uint32Array) => Promise<Pick<FoundAddresses, "addresses">>;
+    readonly leaveOutGuarded: (addresses: Uint32Array) => Promise<Pick<FoundHosts, "addresses">>;
+    readonly isHeldBack: (name: string) => boolean;
   },
 ): Promise<Found & Marked> {
-  const count = found.addresses.length;
-  if (stored === undefined || count * 2 > Math.max(stored.addresses.length, stored.head.fellFrom)) {
+  const count = sizeOfList(found);
+  if (stored === undefined || count * 2 > Math.max(sizeOfList(stored), stored.head.fellFrom)) {
     return { ...found, kept: 0, ...NO_FALL };
   }
   const removed = await readRemovedAddresses(deps.client);
   const gone = changesBetween(stored.addresses, found.addresses).removed;
   const { addresses: lost } = await deps.leaveOutGuarded(gone.filter((address) => !removed.has(address)));
-  const fall = fallOf(stored.head, stored.addresses.length - gone.length + lost.length, count, at);
+  const heldBack = nameChangesBetween(stored.names, found.names).removedNames.filter(deps.isHeldBack);
+  const before = sizeOfList(stored) - gone.length + lost.length - heldBack.length;
+  const fall = fallOf(stored.head, before, count, at);
   if (!isKeeping(feed, fall, at)) return { ...found, kept: 0, ...fall };
   const kept = lost.subarray(0, Math.max(0, feed.limit - count));
   const addresses = new Uint32Array(count + kept.length);

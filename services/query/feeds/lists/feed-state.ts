@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { NO_REVISION, type RefreshHead, type StoredRevision } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { applyRevisions, type Revision, type VersionedList } from "@noisefloor/domain/feeds/address-changes.ts";
+import {
+  applyRevisions,
+  type HostList,
+  NO_HOSTS,
+  type Revision,
+  sizeOfChanges,
+} from "@noisefloor/domain/feeds/address-changes.ts";
 
 /** A feed's list as its last refresh found it. */
-export type FeedState = VersionedList & {
+export type FeedState = HostList & {
   readonly head: RefreshHead;
   /** The latest revisions, the oldest first: most readers are a few behind. */
   readonly recent: readonly StoredRevision[];
@@ -19,6 +25,10 @@ export type FeedState = VersionedList & {
 export const nextRevisionTime = (now: number, before: number) =>
   Math.max(Math.ceil(now / 1_000), Math.floor(before / 1_000) + 1) * 1_000;
 
+/** How many hosts a list has. */
+export const sizeOfList = ({ addresses, names }: Pick<HostList, "addresses" | "names">): number =>
+  addresses.length + names.length;
+
 /** What a refresh states besides the list and its names. */
 export type RefreshMarks = Omit<
   RefreshHead,
@@ -26,9 +36,9 @@ export type RefreshMarks = Omit<
 >;
 
 /**
- * A feed's list after a refresh. It has another revision if addresses came, left or were renewed.
+ * A feed's list after a refresh. It has another revision if hosts came or left, or addresses were renewed.
  * @param before undefined for a first list.
- * @param isList whether the list gets another name although no address came or left.
+ * @param isList whether the list gets another name although no host came or left.
  */
 export function revise(
   feedId: string,
@@ -37,21 +47,20 @@ export function revise(
   marks: RefreshMarks,
   isList = false,
 ): FeedState {
-  const isChanged = isList || before === undefined || change.added.length + change.removed.length > 0;
+  const isChanged = isList || before === undefined || sizeOfChanges(change) > 0;
   if (before !== undefined && !isChanged && change.renewed.length === 0) {
     return { ...before, head: { ...before.head, ...marks, parent: before.head.revision } };
   }
   const revision = randomUUID();
   const parent = before?.head.revision ?? NO_REVISION;
-  const { list = "", listedAt = 0 } = before?.head ?? {};
+  const named = { list: before?.head.list ?? "", listedAt: before?.head.listedAt ?? 0 };
   const step = { ...change, revisedAt, revision, parent };
-  const nothing = { addresses: new Uint32Array(), versions: new Uint32Array() };
-  const versioned = applyRevisions(before ?? nothing, [step]);
+  const list = applyRevisions(before ?? NO_HOSTS, [step]);
   return {
-    ...versioned,
+    ...list,
     head: {
-      ...{ ...marks, feedId, revision, parent, revisedAt, count: versioned.addresses.length },
-      ...(isChanged ? { list: revision, listedAt: revisedAt } : { list, listedAt }),
+      ...{ ...marks, feedId, revision, parent, revisedAt, count: sizeOfList(list) },
+      ...(isChanged ? { list: revision, listedAt: revisedAt } : named),
     },
     recent: [...(before?.recent ?? []), step],
     baseAt: before?.baseAt ?? 0,

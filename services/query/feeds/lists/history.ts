@@ -8,11 +8,12 @@ import {
   type StoredRevision,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import {
-  type AddressChanges,
   applyRevisions,
   changesBetween,
   composeChanges,
-  type VersionedList,
+  type HostChanges,
+  type HostList,
+  nameChangesBetween,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 
@@ -59,7 +60,7 @@ export async function readListAt(
   client: ClickHouseClient,
   feedId: string,
   revision: string,
-): Promise<VersionedList | undefined> {
+): Promise<HostList | undefined> {
   const bases = await readBases(client, feedId);
   const isBase = new Set(bases.map((base) => base.revision));
   if (isBase.has(revision)) return readBase(client, feedId, revision);
@@ -82,15 +83,16 @@ export type Span = {
   readonly feedId: string;
   /** The revision that the reader has. */
   readonly since: string;
-  /** The current one, and its list. */
+  /** The current one, and its hosts. */
   readonly revision: string;
   readonly addresses: Uint32Array;
+  readonly names: readonly string[];
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
 };
 
-/** Changes with more addresses are not put together: the two lists are compared. */
-const MAX_COMPOSED_ADDRESSES = 1_000_000;
+/** Changes with more hosts are not put together: the two lists are compared. */
+const MAX_COMPOSED = 1_000_000;
 
 /**
  * How a feed differs from what it was at a revision: one that another process made beside the current one counts, too.
@@ -99,9 +101,9 @@ const MAX_COMPOSED_ADDRESSES = 1_000_000;
 export async function readChangesSince(
   client: ClickHouseClient,
   span: Span,
-  maxComposed = MAX_COMPOSED_ADDRESSES,
-): Promise<AddressChanges | undefined> {
-  const { feedId, since, revision, addresses, now } = span;
+  maxComposed = MAX_COMPOSED,
+): Promise<HostChanges | undefined> {
+  const { feedId, since, revision, addresses, names, now } = span;
   const made = await readFirstRefresh(client, feedId, since);
   if (made === undefined) return undefined;
   const steps = await readSteps(client, feedId, made.refreshedAt);
@@ -117,5 +119,5 @@ export async function readChangesSince(
     return composeChanges(stored.filter((each) => isOnPath.has(each.revision)));
   }
   const before = await readListAt(client, feedId, since);
-  return before && changesBetween(before.addresses, addresses);
+  return before && { ...changesBetween(before.addresses, addresses), ...nameChangesBetween(before.names, names) };
 }

@@ -9,10 +9,11 @@ import {
   type StoredRevision,
 } from "@noisefloor/clickhouse/feeds/refreshes.ts";
 import {
-  type AddressChanges,
   applyRevisions,
   composeChanges,
+  type HostChanges,
   NO_CHANGES,
+  sizeOfChanges,
 } from "@noisefloor/domain/feeds/address-changes.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { LRUCache } from "lru-cache";
@@ -40,7 +41,7 @@ export type FeedLists = {
    * How a list differs from what it was at a revision.
    * @returns undefined for a revision that is not known, or was replaced more than seven days ago.
    */
-  changesSince(state: FeedState, since: string): Promise<AddressChanges | undefined>;
+  changesSince(state: FeedState, since: string): Promise<HostChanges | undefined>;
 };
 
 export type FeedListsOptions = {
@@ -52,7 +53,9 @@ export type FeedListsOptions = {
 };
 
 const MAX_BYTES = 128 * 1024 * 1024;
-const MAX_RECENT_ADDRESSES = 50_000;
+const MAX_RECENT_HOSTS = 50_000;
+/** A name and what points to it. */
+const NAME_BYTES = 64;
 /** Feeds that are in use were refreshed within a minute; an hour leaves time for clocks that differ. */
 const POLLED_MS = HOUR_MS;
 /** For how long a revision of a process that was killed after it stored it may wait for the one that renews it. */
@@ -68,7 +71,8 @@ function isNewer(one: RefreshHead, other: RefreshHead): boolean {
 export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOptions): FeedLists {
   const states = new LRUCache<string, FeedState>({
     maxSize: maxBytes,
-    sizeCalculation: ({ addresses, versions }) => addresses.byteLength + versions.byteLength + 1,
+    sizeCalculation: ({ addresses, versions, names }) =>
+      addresses.byteLength + versions.byteLength + names.length * NAME_BYTES + 1,
   });
   const keep = (state: FeedState) => {
     states.set(state.head.feedId, { ...state, recent: latest(state.recent) });
@@ -131,7 +135,7 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
   const write: FeedLists["write"] = async (state, isBase) => {
     const { revision, parent, refreshedAt } = state.head;
     const change = revision === parent ? undefined : state.recent.at(-1);
-    const revised = { added: new Uint32Array(), removed: new Uint32Array(), renewed: new Uint32Array(), ...change };
+    const revised = { ...NO_CHANGES, renewed: NO_CHANGES.added, ...change };
     await insertRefresh(client, { ...revised, ...state.head, base: isBase ? state : undefined });
     return renewSiblings(isBase ? { ...state, baseAt: refreshedAt } : state);
   };
@@ -155,27 +159,26 @@ export function openFeedLists({ client, now, maxBytes = MAX_BYTES }: FeedListsOp
       }
       if (errors.length > 0) throw new AggregateError(errors, `${errors.length} lists of feeds cannot be read`);
     },
-    async changesSince({ head, addresses, recent }, since) {
+    async changesSince({ head, addresses, names, recent }, since) {
       if (since === head.list) return NO_CHANGES;
       const path = pathBetween(recent, { from: (each) => each === since, to: head.revision });
       if (path !== undefined) {
-        const replaced = path.find(({ added, removed }) => added.length + removed.length > 0);
+        const replaced = path.find((step) => sizeOfChanges(step) > 0);
         return replaced === undefined || isKept(replaced.revisedAt, now()) ? composeChanges(path) : undefined;
       }
       const { feedId, revision } = head;
-      return readChangesSince(client, { feedId, since, revision, addresses, now: now() });
+      return readChangesSince(client, { feedId, since, revision, addresses, names, now: now() });
     },
   };
 }
 
 /** The last of some revisions, as many as stay in memory, without the addresses that they renewed. */
 function latest(revisions: readonly StoredRevision[]): readonly StoredRevision[] {
-  let left = MAX_RECENT_ADDRESSES;
+  let left = MAX_RECENT_HOSTS;
   let first = revisions.length;
   while (first > 0) {
-    const { added, removed } = revisions[first - 1] ?? NO_CHANGES;
     // An empty one takes memory, too.
-    left -= added.length + removed.length + 50;
+    left -= sizeOfChanges(revisions[first - 1] ?? NO_CHANGES) + 50;
     if (left < 0) break;
     first--;
   }

@@ -1,16 +1,19 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import { changesBetween } from "@noisefloor/domain/feeds/address-changes.ts";
+import {
+  changesBetween,
+  nameChangesBetween,
+  NO_HOSTS,
+  sizeOfChanges,
+} from "@noisefloor/domain/feeds/address-changes.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import type { AuthorizedCaller } from "../../auth.ts";
 import type { SearchDeps } from "../../search/search.ts";
-import type { FindGuard } from "../guard/guard.ts";
 import { keepFallen } from "./fall.ts";
 import type { FeedState } from "./feed-state.ts";
-import { nextRevisionTime, revise } from "./feed-state.ts";
+import { nextRevisionTime, revise, sizeOfList } from "./feed-state.ts";
 import type { FeedLists } from "./lists.ts";
-import { leaveOutGuarded, searchFeed } from "./search-feed.ts";
+import { type FeedOwner, leaveOutGuarded, searchFeed } from "./search-feed.ts";
 import { readSeenAgain } from "./seen-again.ts";
 
 /** A whole list is stored at least once a day, with time to spare. */
@@ -19,9 +22,7 @@ const BASE_AFTER_MS = 20 * HOUR_MS;
 const MAX_CHANGED_SHARE = 0.5;
 
 /** The owner of a feed and what its list depends on, besides what is stored. */
-export type FeedBasis = {
-  readonly caller: AuthorizedCaller;
-  readonly guard: FindGuard | undefined;
+export type FeedBasis = FeedOwner & {
   /** When the feed or the guarded networks changed last, in milliseconds since 1970 UTC. */
   readonly basis: number;
 };
@@ -41,7 +42,7 @@ export type Refreshed = {
  */
 export async function refreshFeed(
   feed: Feed,
-  { caller, guard, basis }: FeedBasis,
+  { basis, ...owner }: FeedBasis,
   {
     lists,
     maxAgeMs,
@@ -57,7 +58,7 @@ export async function refreshFeed(
   const now = deps.now();
   if (known !== undefined && isCurrent(known.head, basis, now, maxAgeMs)) return { state: known };
   const start = performance.now();
-  const found = await searchFeed(feed, { caller, guard }, deps, signal);
+  const found = await searchFeed(feed, owner, deps, signal);
   const attackers = found.guarded.filter(({ hasAttacked }) => hasAttacked).length;
   const tookMs = Math.round(performance.now() - start);
   const stored = await lists.sync(feed.id);
@@ -68,11 +69,14 @@ export async function refreshFeed(
   const isOfDefinition = stored !== undefined && stored.head.basis >= feed.updatedAt;
   const listed = await keepFallen(feed, isOfDefinition ? stored : undefined, found, now, {
     client: deps.client,
-    leaveOutGuarded: (some) => leaveOutGuarded(some, { guard }, deps, signal),
+    leaveOutGuarded: (some) => leaveOutGuarded(some, owner, deps, signal),
+    isHeldBack: (name) => owner.findKnownHost(name) !== undefined,
   });
-  const { addresses, guarded, ...marks } = listed;
-  const changes = changesBetween(stored?.addresses ?? new Uint32Array(), addresses);
-  const renewed = stored === undefined ? new Uint32Array() : await readSeenAgain(stored, addresses, now, deps, signal);
+  const { addresses, names, guarded, ...marks } = listed;
+  const old = stored ?? NO_HOSTS;
+  const changes = { ...changesBetween(old.addresses, addresses), ...nameChangesBetween(old.names, names) };
+  const renewed =
+    stored === undefined ? new Uint32Array() : await readSeenAgain(feed, stored, addresses, now, deps, signal);
   // Another clock may be ahead: a list that is older than this one must not count.
   const before = stored?.head ?? { basis: 0, refreshedAt: 0, revisedAt: 0 };
   const state = revise(
@@ -87,11 +91,10 @@ export async function refreshFeed(
       tookMs,
     },
   );
-  const changed = changes.added.length + changes.removed.length;
   const isBase =
     stored === undefined ||
     state.head.refreshedAt - stored.baseAt >= BASE_AFTER_MS ||
-    changed > addresses.length * MAX_CHANGED_SHARE;
+    sizeOfChanges(changes) > sizeOfList(listed) * MAX_CHANGED_SHARE;
   return { state: await lists.write(state, isBase), attackers };
 }
 

@@ -1,11 +1,16 @@
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { ipv4ToNumber, isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { type FindKnownHost, isKnownName } from "@noisefloor/domain/callbacks/known-hosts.ts";
+import { isListedHost } from "@noisefloor/domain/callbacks/listed-host.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
+import type { CompiledSearch } from "../../conditions/compile-bitmaps.ts";
 import { unadmitted } from "../../search/admit-query.ts";
 import { compile, prepareSearch, type SearchDeps } from "../../search/search.ts";
 import { readAttackers } from "../guard/attackers.ts";
 import type { FindGuard, GuardReason } from "../guard/guard.ts";
+import { newestCallbacks } from "./callback-queries.ts";
 import { feedAddresses, newestAddresses } from "./queries.ts";
 
 export type GuardedAddress = {
@@ -14,9 +19,12 @@ export type GuardedAddress = {
   readonly hasAttacked: boolean;
 };
 
-export type FoundAddresses = {
-  /** In ascending order. */
+export type FoundHosts = {
+  /** In ascending order, as names. */
   readonly addresses: Uint32Array;
+  readonly names: readonly string[];
+  /** How many callbacks were left out because they are known hosts; of a truncated list, as below. */
+  readonly heldBack: number;
   /** Left out because they are guarded; of a truncated list, of those seen as recently as the listed. */
   readonly guarded: readonly GuardedAddress[];
   readonly isTruncated: boolean;
@@ -25,21 +33,37 @@ export type FoundAddresses = {
 /** How many more than the limit are read, so that guarded ones can be left out without asking again. */
 const SPARE = 10_000;
 
-/**
- * Runs the search of a feed with what its workspace may see, in the global dataset.
- * @param caller the workspace that owns the feed.
- * @param guard of its guarded addresses; undefined for a feed that has none.
- */
+export type FeedOwner = {
+  /** The workspace that owns the feed. */
+  readonly caller: AuthorizedCaller;
+  /** Of its guarded addresses; undefined for a feed that has none. */
+  readonly guard: FindGuard | undefined;
+  /** Of its known hosts, which no feed lists as callbacks, and of its guarded addresses. */
+  readonly findKnownHost: FindKnownHost<GuardReason>;
+};
+
+/** Runs the search of a feed with what its workspace may see, in the global dataset. */
 export async function searchFeed(
   feed: Feed,
-  { caller, guard }: { readonly caller: AuthorizedCaller; readonly guard: FindGuard | undefined },
+  owner: FeedOwner,
   deps: SearchDeps,
   signal: AbortSignal,
-): Promise<FoundAddresses> {
-  const { query, limit } = feed;
+): Promise<FoundHosts> {
+  const { query } = feed;
   const days = feed.days === 0 ? undefined : feed.days;
-  const search = await prepareSearch({ caller, query, days, scopes: [GLOBAL_SCOPE] }, deps, unadmitted(signal));
-  const compiled = compile(search);
+  const parameters = { caller: owner.caller, query, days, scopes: [GLOBAL_SCOPE] };
+  const compiled = compile(await prepareSearch(parameters, deps, unadmitted(signal)));
+  if (feed.of === "callbacks") return findCallbacks(compiled, feed, owner, deps, signal);
+  return { ...(await findVisitors(compiled, feed, owner, deps, signal)), names: [], heldBack: 0 };
+}
+
+async function findVisitors(
+  compiled: CompiledSearch,
+  { limit }: Feed,
+  { guard }: FeedOwner,
+  deps: SearchDeps,
+  signal: AbortSignal,
+) {
   const { params } = compiled;
   const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);
   const leaveOut = (found: Uint32Array, most?: number) => leaveOutGuarded(found, { guard, limit: most }, deps, signal);
@@ -57,6 +81,41 @@ export async function searchFeed(
       const isTruncated = !isWhole || newest.length > found.addresses.length + found.guarded.length;
       return { ...found, addresses: found.addresses.sort(), isTruncated };
     }
+  }
+}
+
+/** The hosts that the found visitors named, those named last if they are more than the limit. */
+async function findCallbacks(
+  compiled: CompiledSearch,
+  { limit, isGuarded }: Feed,
+  { findKnownHost }: FeedOwner,
+  deps: SearchDeps,
+  signal: AbortSignal,
+): Promise<FoundHosts> {
+  for (let more = SPARE; ; more *= 2) {
+    const max = limit + more;
+    const hosts = (await deps.read(newestCallbacks(compiled), { ...compiled.params, limit: max }, signal)).map(
+      ({ host }) => host,
+    );
+    const listed: string[] = [];
+    const guarded: GuardedAddress[] = [];
+    let heldBack = 0;
+    for (const host of hosts) {
+      const reason = findKnownHost(host);
+      if (!isListedHost(host) || listed.length > limit) continue;
+      if (reason === undefined || !(isKnownName(reason) || isGuarded)) listed.push(host);
+      else if (isKnownName(reason)) heldBack++;
+      else guarded.push({ address: ipv4ToNumber(host), reason, hasAttacked: false });
+    }
+    if (listed.length < limit && hosts.length === max) continue;
+    const kept = listed.slice(0, limit);
+    return {
+      addresses: Uint32Array.from(kept.filter(isIpv4), ipv4ToNumber).sort(),
+      names: kept.filter((host) => !isIpv4(host)).sort(),
+      guarded,
+      heldBack,
+      isTruncated: kept.length < listed.length || hosts.length === max,
+    };
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { namedSince } from "./callback-queries.ts";
 import type { FeedState } from "./feed-state.ts";
 import { seenSince } from "./queries.ts";
 
@@ -9,12 +11,13 @@ const LATE_MS = HOUR_MS;
 const hourOf = (time: number) => Math.floor(time / HOUR_MS);
 
 /**
- * The addresses of a feed that were seen after their version was made. They get at most one an hour: the first refresh in
+ * The addresses of a feed that were seen, or named as callbacks, after their version was made. They get at most one an hour: the first refresh in
  * an hour looks for them.
  * @param addresses that the feed lists now.
  * @param now milliseconds since 1970 UTC.
  */
 export async function readSeenAgain(
+  { of }: Pick<Feed, "of">,
   { head, ...before }: FeedState,
   addresses: Uint32Array,
   now: number,
@@ -27,7 +30,11 @@ export async function readSeenAgain(
   if (looked >= hour) return new Uint32Array();
   const from = looked * HOUR_MS - LATE_MS;
   const seen = new Map<number, number>();
-  for (const block of await read(seenSince, { scopes: [GLOBAL_SCOPE], from }, signal)) {
+  for (const block of await read(
+    of === "callbacks" ? namedSince : seenSince,
+    { scopes: [GLOBAL_SCOPE], from },
+    signal,
+  )) {
     for (const [index, address] of block.address.entries()) seen.set(address, block.seen[index] ?? 0);
   }
   let index = 0;

@@ -3,8 +3,8 @@ import { versionAt } from "@noisefloor/domain/feeds/address-changes.ts";
 import type { FeedState } from "./feed-state.ts";
 import { pathTo } from "./history.ts";
 
-const isSame = (one: Uint32Array, other: Uint32Array) =>
-  one.length === other.length && one.every((address, index) => address === other[index]);
+const isSame = (one: ArrayLike<number | string>, other: ArrayLike<number | string>) =>
+  one.length === other.length && Array.from(one).every((host, index) => host === other[index]);
 
 /** Whether two revisions make the same list with the same versions. */
 const isTwin = (one: StoredRevision, other: StoredRevision) =>
@@ -12,7 +12,9 @@ const isTwin = (one: StoredRevision, other: StoredRevision) =>
   one.revisedAt === other.revisedAt &&
   isSame(one.added, other.added) &&
   isSame(one.removed, other.removed) &&
-  isSame(one.renewed, other.renewed);
+  isSame(one.renewed, other.renewed) &&
+  isSame(one.addedNames, other.addedNames) &&
+  isSame(one.removedNames, other.removedNames);
 
 /**
  * The addresses of which a consumer of other revisions than those that count might take no notice: those that either name

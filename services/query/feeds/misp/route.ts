@@ -66,7 +66,7 @@ export function registerMisp(app: FastifyInstance, deps: FeedRouteDeps): void {
     const { revision, revisedAt, listedAt, count } = state.head;
     const objects = async function* () {
       const index = indexObjects(state, await readRevoked(state, 0, client));
-      yield* readObjects(index, feed.ttlHours, listedAt, deps, AbortSignal.timeout(app.deadlineMs));
+      yield* readObjects(index, feed, listedAt, deps, AbortSignal.timeout(app.deadlineMs));
     };
     const body = await bodies.get(request, {
       key: [feed.id, revision, file].join(" "),

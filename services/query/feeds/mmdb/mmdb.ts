@@ -1,5 +1,6 @@
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../form.ts";
+import { addressesOnly } from "../forms/item.ts";
 import { makeDataSection } from "./data-section.ts";
 import { beginArray, encodeMap, encodeNumber, encodeText } from "./encode.ts";
 import { makeSearchTree, SEPARATOR, type SearchTree } from "./search-tree.ts";
@@ -20,7 +21,7 @@ export const mmdb: Form = {
   open: () => ({
     variant: "",
     async *writeList({ feed, addresses, items }) {
-      const data = await makeDataSection(items(), addresses.length);
+      const data = await makeDataSection(addressesOnly(items()), addresses.length);
       const tree = await makeSearchTree(addresses, data.offsets, data.size);
       for (let start = 0; start < tree.bytes.length; start += CHUNK_BYTES) {
         yield tree.bytes.subarray(start, start + CHUNK_BYTES);

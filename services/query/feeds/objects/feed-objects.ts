@@ -8,6 +8,7 @@ import {
   type VersionedList,
   versionAt,
 } from "@noisefloor/domain/feeds/address-changes.ts";
+import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
@@ -56,13 +57,13 @@ export async function indexChanges(
  */
 export async function* readObjects(
   index: ObjectIndex,
-  ttlHours: number,
+  { of, ttlHours }: Pick<Feed, "of" | "ttlHours">,
   asOf: number,
   deps: ObjectDeps,
   signal: AbortSignal,
 ): FeedObjects {
   let place = 0;
-  for await (const items of readItems(index.addresses, asOf, deps, signal)) {
+  for await (const items of readItems({ of, addresses: index.addresses, names: [] }, asOf, deps, signal)) {
     const created = await readFirstListed(
       deps.client,
       items.map(({ ip }) => ipv4ToNumber(ip)),

@@ -1,5 +1,5 @@
 import type { RefreshHead } from "@noisefloor/clickhouse/feeds/refreshes.ts";
-import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
+import { FEED_SUBJECTS, type Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/operations/operation.ts";
 import type { PathParameter } from "@noisefloor/http/requests/parameters.ts";
@@ -24,10 +24,13 @@ export const feedSchema = z
   .strictObject({
     id: uuid,
     name: z.string(),
+    of: z
+      .enum(FEED_SUBJECTS)
+      .describe("Whom it lists: the visitors that the query finds, or the hosts that these told a sensor to call."),
     query: z.string(),
     days: z.int().min(0).describe("As of a search; 0 stands for everything that is stored."),
     description: z.string(),
-    limit: z.int().min(1).describe("Of more matching addresses, those seen last are listed."),
+    limit: z.int().min(1).describe("Of more, those seen, or named, last are listed."),
     ttl_hours: z.int().min(1).describe("For how long a consumer that lets entries expire should keep one."),
     guard: z.boolean().describe("Whether guarded addresses are left out."),
     keep_fallen: z
@@ -35,11 +38,14 @@ export const feedSchema = z
       .describe("Whether its addresses are kept for an hour when the list loses half of them, or all, at one refresh."),
     enabled: z.boolean(),
     ready_made: z.boolean().describe("Whether it exists without having been made."),
-    count: count.describe("How many addresses are listed."),
+    count: count.describe("How many hosts are listed."),
     guarded: count.describe("How many matching addresses are not listed because they are guarded."),
+    held_back: count.describe(
+      "How many callbacks are not listed because they are known hosts of code and files; 0 for a feed of visitors.",
+    ),
     kept: count.describe("How many listed addresses are no longer found, and kept because the list fell."),
     fell_from: count.describe("As `Feed-Fell-From`; 0 where the list has no such header."),
-    truncated: z.boolean().describe("Whether more addresses match than `limit`."),
+    truncated: z.boolean().describe("Whether there are more than `limit`."),
     cursor: z.string().describe("Names the list as it is now; empty before the first refresh, as the next two."),
     refreshed_at: timestamp.or(none),
     refresh_ms: count.describe("How long the last refresh took, in milliseconds."),
@@ -51,6 +57,7 @@ export const feedSchema = z
 export const EXAMPLE_FEED = {
   id: "8a55b4b0-8b8e-5b52-9e5a-6f1c0d0c8a11",
   name: "ssh-bruteforce",
+  of: "visitors",
   query: "tags:ssh-bruteforcer last_seen:1d",
   days: 0,
   description: "",
@@ -62,6 +69,7 @@ export const EXAMPLE_FEED = {
   ready_made: false,
   count: 1_234,
   guarded: 3,
+  held_back: 0,
   kept: 0,
   fell_from: 0,
   truncated: false,
@@ -70,7 +78,7 @@ export const EXAMPLE_FEED = {
   refresh_ms: 210,
   created_at: "2026-11-19T08:00:00Z",
   updated_at: "2026-11-19T08:00:00Z",
-};
+} as const;
 
 /** @param ms since 1970 UTC; 0 for never. */
 export const timeOf = (ms: number) => (ms === 0 ? "" : formatTimestamp(ms));
@@ -80,6 +88,7 @@ export function toWireFeed(feed: Feed, head: RefreshHead | undefined): z.output<
   return {
     id: feed.id,
     name: feed.name,
+    of: feed.of,
     query: feed.query,
     days: feed.days,
     description: feed.description,
@@ -91,6 +100,7 @@ export function toWireFeed(feed: Feed, head: RefreshHead | undefined): z.output<
     ready_made: feed.isReadyMade,
     count: head?.count ?? 0,
     guarded: head?.guarded ?? 0,
+    held_back: head?.heldBack ?? 0,
     kept: head?.kept ?? 0,
     fell_from: head?.fellFrom ?? 0,
     truncated: head?.isTruncated ?? false,

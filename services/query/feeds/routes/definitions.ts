@@ -7,6 +7,7 @@ import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import {
   DEFAULT_FEED_ADDRESSES,
   DEFAULT_TTL_HOURS,
+  FEED_SUBJECTS,
   feedIdOf,
   isFeedName,
   MAX_FEED_ADDRESSES,
@@ -49,13 +50,19 @@ const BAD_NAME =
 // Generators take a member with a default for one that must be sent.
 const definitionSchema = z
   .object({
+    of: z.enum(FEED_SUBJECTS).optional().describe("visitors by default; `callbacks`: the hosts that they named."),
     query: z.string().min(1).max(MAX_QUERY_LENGTH),
     days: z.int().min(0).max(MAX_DAYS).optional().describe("0 by default."),
     description: storedText.max(1_000).optional(),
     limit: z.int().min(1).max(MAX_FEED_ADDRESSES).optional().describe(`${DEFAULT_FEED_ADDRESSES} by default.`),
-    ttl_hours: z.int().min(1).max(MAX_TTL_HOURS).optional().describe(`${DEFAULT_TTL_HOURS} by default.`),
+    ttl_hours: z
+      .int()
+      .min(1)
+      .max(MAX_TTL_HOURS)
+      .optional()
+      .describe(`${DEFAULT_TTL_HOURS.visitors} by default, ${DEFAULT_TTL_HOURS.callbacks} for callbacks.`),
     guard: z.boolean().optional().describe("true by default."),
-    keep_fallen: z.boolean().optional().describe("false by default."),
+    keep_fallen: z.boolean().optional().describe("false by default. Feeds of callbacks keep nothing."),
     enabled: z.boolean().optional().describe("true by default."),
   })
   .meta({ id: "FeedDefinition" });
@@ -186,8 +193,9 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
       if (!isFeedName(name) || isReadyMadeName(name)) throw new HttpError(400, BAD_NAME);
       const body = definitionSchema.safeParse(request.body);
       if (!body.success) throw wrongDefinition(body.error);
-      const { query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
-      const { ttl_hours = DEFAULT_TTL_HOURS, guard = true, keep_fallen = false, enabled = true } = body.data;
+      const { of = "visitors", query, days = 0, description = "", limit = DEFAULT_FEED_ADDRESSES } = body.data;
+      const { ttl_hours = DEFAULT_TTL_HOURS[of], guard = true, keep_fallen = false, enabled = true } = body.data;
+      if (of === "callbacks" && keep_fallen) throw new HttpError(400, KEEPS_NONE);
       const parameters = { caller, query, days: days === 0 ? undefined : days, scopes: [GLOBAL_SCOPE] };
       const search = await admitQuery(request, query, signal, (asking) => prepareSearch(parameters, deps, asking));
       // Another process may have changed it a moment ago: so before every decision about a change.
@@ -199,6 +207,7 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         id: feedIdOf(workspaceId, name),
         workspaceId,
         name,
+        of,
         query,
         days,
         description,
@@ -209,8 +218,10 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
         isEnabled: enabled,
         createdAt: replaced?.createdAt ?? now(),
       };
-      // Newer than the guard's last change, by whichever clock: else a list of the former definition might count.
-      await feedDefinitions.write(client, [definition], Math.max(now(), cache.guardOf(workspaceId).changedAt + 1));
+      // Newer than the last change of the guard and the known hosts, by whichever clock: else a list of the former
+      // definition might count.
+      const changedAt = Math.max(cache.guardOf(workspaceId).changedAt, cache.knownHostsOf(workspaceId).changedAt);
+      await feedDefinitions.write(client, [definition], Math.max(now(), changedAt + 1));
       await cache.refresh();
       const feed = feeds.find(workspaceId, name);
       if (feed === undefined) throw new HttpError(409, "The feed was deleted meanwhile");
@@ -251,7 +262,10 @@ export function registerDefinitions(app: FastifyInstance, deps: FeedRouteDeps): 
 
 const waited = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: false });
 
+const KEEPS_NONE = "The request body: keep_fallen takes false for a feed of callbacks";
+
 const TAKES: Readonly<Record<string, string>> = {
+  of: FEED_SUBJECTS.join(" or "),
   query: `a query of 1 to ${MAX_QUERY_LENGTH} characters`,
   days: `a whole number from 0 to ${MAX_DAYS}`,
   description: "a Unicode text of at most 1000 characters",

@@ -75,7 +75,12 @@ export function registerFeedAddresses(app: FastifyInstance, deps: FeedRouteDeps)
     const limit = readParameter(request.query, LIMIT);
     const { addresses, head } = await preparedState(feed, reply, deps, signal);
     const items = [];
-    for await (const block of readItems(addresses.subarray(0, limit), head.listedAt, deps, signal))
+    for await (const block of readItems(
+      { of: feed.of, addresses: addresses.subarray(0, limit), names: [] },
+      head.listedAt,
+      deps,
+      signal,
+    ))
       items.push(...block);
     return {
       count: addresses.length,

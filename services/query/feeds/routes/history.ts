@@ -31,7 +31,7 @@ export const getFeedHistory = defineOperation({
             .strictObject({
               cursor: z.string().describe("Names the list."),
               refreshed_at: timestamp.describe("When the list became what it was."),
-              count: count.describe("How many addresses it had."),
+              count: count.describe("How many hosts it had."),
               added: count.describe("How many the list before it did not have."),
               removed: count.describe("How many of the list before it were gone."),
             })
@@ -53,10 +53,12 @@ export function registerFeedHistory(app: FastifyInstance, deps: FeedRouteDeps): 
     const feed = readableFeed(deps.feeds, request.params.name, readerOf(request, deps));
     const revisions = await readLists(deps.client, feed.id, MAX_REVISIONS);
     return {
-      revisions: revisions.map(({ revision, listedAt, ...sizes }) => ({
+      revisions: revisions.map(({ revision, listedAt, count, came, left }) => ({
         cursor: formatCursor(revision),
         refreshed_at: formatTimestamp(listedAt),
-        ...sizes,
+        count,
+        added: came,
+        removed: left,
       })),
     };
   });

@@ -1,3 +1,4 @@
+import { sizeOfChanges } from "@noisefloor/domain/feeds/address-changes.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { defineOperation, errorResponse } from "@noisefloor/http/operations/operation.ts";
 import { type Parameter, type PathParameter, readParameter, text } from "@noisefloor/http/requests/parameters.ts";
@@ -10,7 +11,7 @@ import { formatCursor, parseCursor } from "../cursor.ts";
 import type { FeedHead } from "../feed-content.ts";
 import type { Form } from "../form.ts";
 import { FORMS } from "../forms/forms.ts";
-import type { FeedState } from "../lists/feed-state.ts";
+import { type FeedState, sizeOfList } from "../lists/feed-state.ts";
 import { readItems } from "../lists/items.ts";
 import { indexChanges, readObjects } from "../objects/feed-objects.ts";
 import { indexObjects, NO_OBJECTS, type ObjectIndex } from "../objects/object-index.ts";
@@ -41,6 +42,7 @@ const TOKEN = text({
 const FORM_PARAMETERS: readonly Parameter<unknown>[] = FORMS.flatMap(({ parameters }) => parameters).filter(
   ({ name }, index, all) => all.findIndex((one) => one.name === name) === index,
 );
+const NO_NAMES = "This form lists names, which only a feed of callbacks has";
 const TOO_OLD = "This cursor is older than the changes that are kept: ask without since";
 
 /** `GET /v3/feeds/{name}.{form}`: the list. */
@@ -49,9 +51,9 @@ export const getFeedList = defineOperation({
   id: "getFeedList",
   method: "GET",
   path: "/v3/feeds/{name}.{form}",
-  summary: "The addresses of a feed, in the form that a consumer reads",
+  summary: "The hosts of a feed, in the form that a consumer reads",
   description:
-    "All forms of a feed list the same addresses. With the `ETag` of an earlier answer in `If-None-Match`, an unchanged list is a 304 without a body.",
+    "All forms of a feed list the same addresses, and those that can say them the same names. With the `ETag` of an earlier answer in `If-None-Match`, an unchanged list is a 304 without a body.",
   pathParameters: { name: FEED_NAME, form: FORM },
   queryParameters: [SINCE, TOKEN, ...FORM_PARAMETERS],
   success: {
@@ -69,12 +71,12 @@ export const getFeedList = defineOperation({
       ETag: "A strong one: the same as long as the content is.",
       "Feed-Cursor": "Names the list, in all forms: the value of `since` in a later request.",
       "Feed-Fell-From":
-        "How many addresses the list had before it lost half of them, or all, at one refresh, in the last day.",
-      "Feed-Truncated": "`true` where more addresses match than the feed's limit: those seen last are listed.",
+        "How many hosts the list had before it lost half of them, or all, at one refresh, in the last day.",
+      "Feed-Truncated": "`true` where there are more than the feed's limit: those seen, or named, last are listed.",
     },
   },
   errorResponses: {
-    400: errorResponse("A parameter is invalid, or the form has no changes.", "This form has no since"),
+    400: errorResponse("A parameter is invalid, the form has no changes, or it is one of names and the feed has none.", "This form has no since"),
     401: UNAUTHORIZED,
     403: errorResponse("The token is of another feed.", "This token reads another feed"),
     404: { ...FEED_NOT_FOUND, description: "The workspace has no such feed, or feeds have no such form." },
@@ -90,6 +92,7 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     const feed = readableFeed(feeds, request.params.name, readerOf(request, deps));
     const form = FORMS.find(({ name }) => name === request.params.form);
     if (form === undefined) throw new HttpError(404, `No form has this name: the forms are ${NAMES.join(", ")}`);
+    if (form.of !== undefined && form.of !== feed.of) throw new HttpError(400, NO_NAMES);
     for (const parameter of FORM_PARAMETERS) {
       const isOfForm = form.parameters.some(({ name }) => name === parameter.name);
       if (!isOfForm) readParameter(request.query, parameter);
@@ -108,9 +111,9 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
       form.reads === "objects" && state.head.revision,
     ];
     const key = [...content, form.name, writer.variant, since ?? ""].join(" ");
-    const { write, addresses } = await contentOf(state, cursor, since ?? "", head, writer);
-    const cost = feedBodyCost(addresses, form.reads);
-    const maxAgeMs = form.reads === "addresses" ? undefined : MAX_ITEMS_AGE_MS;
+    const { write, size } = await contentOf(state, cursor, since ?? "", head, writer);
+    const cost = feedBodyCost(size, form.reads);
+    const maxAgeMs = form.reads === "hosts" ? undefined : MAX_ITEMS_AGE_MS;
     const body = await bodies.get(request, { key, write, cost, maxAgeMs });
     reply.header("feed-cursor", head.cursor);
     if (head.truncated) reply.header("feed-truncated", "true");
@@ -125,15 +128,15 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
     feed: FeedHead,
     writer: ReturnType<Form["open"]>,
   ) => {
-    const itemsOf = (addresses: Uint32Array) => () =>
-      readItems(addresses, state.head.listedAt, deps, AbortSignal.timeout(app.deadlineMs));
+    const itemsOf = (addresses: Uint32Array, names: readonly string[]) => () =>
+      readItems({ of: feed.of, addresses, names }, state.head.listedAt, deps, AbortSignal.timeout(app.deadlineMs));
     const objectsOf = (index: ObjectIndex) =>
-      readObjects(index, feed.ttlHours, state.head.listedAt, deps, AbortSignal.timeout(app.deadlineMs));
+      readObjects(index, feed, state.head.listedAt, deps, AbortSignal.timeout(app.deadlineMs));
     if (cursor === undefined) {
-      const { addresses } = state;
+      const { addresses, names } = state;
       const objects = () => objectsOf(indexObjects(state, NO_OBJECTS));
-      const write = () => writer.writeList({ feed, addresses, items: itemsOf(addresses), objects });
-      return { write, addresses: addresses.length };
+      const write = () => writer.writeList({ feed, addresses, names, items: itemsOf(addresses, names), objects });
+      return { write, size: sizeOfList(state) };
     }
     const changes = await feeds.lists.changesSince(state, cursor);
     if (changes === undefined) throw new HttpError(410, TOO_OLD);
@@ -141,8 +144,9 @@ export function registerFeedList(app: FastifyInstance, deps: FeedRouteDeps): voi
       yield* objectsOf(await indexChanges(state, cursor, changes, deps.client));
     };
     const write = () =>
-      writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added), objects }) ?? [];
-    return { write, addresses: changes.added.length + changes.removed.length };
+      writer.writeChanges?.({ feed, since, ...changes, items: itemsOf(changes.added, changes.addedNames), objects }) ??
+      [];
+    return { write, size: sizeOfChanges(changes) };
   };
 }
 
@@ -150,6 +154,7 @@ function headOf(feed: Feed, { head }: FeedState): FeedHead {
   return {
     id: feed.id,
     name: feed.name,
+    of: feed.of,
     description: feed.description,
     cursor: formatCursor(head.list),
     listedAt: new Date(head.listedAt),

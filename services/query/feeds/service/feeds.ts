@@ -94,7 +94,10 @@ export function openFeeds(options: FeedsOptions): Feeds {
   };
   const guardChangedAt = (feed: Feed, workspaceId: string) =>
     feed.isGuarded ? cache.guardOf(workspaceId).changedAt : 0;
-  const basisOf = (feed: Feed) => Math.max(feed.updatedAt, guardChangedAt(feed, feed.workspaceId));
+  const knownChangedAt = ({ of, workspaceId }: Feed) =>
+    of === "callbacks" ? cache.knownHostsOf(workspaceId).changedAt : 0;
+  const basisOf = (feed: Feed) =>
+    Math.max(feed.updatedAt, guardChangedAt(feed, feed.workspaceId), knownChangedAt(feed));
   /** Whether a list is one of this feed, not of one before it with its name, and was made with these OWN_ADDRESSES. */
   const isOurs = (feed: Feed, { head }: FeedState) =>
     head.basis >= Math.max(feed.createdAt, guardChangedAt(feed, NO_WORKSPACE));
@@ -103,7 +106,8 @@ export function openFeeds(options: FeedsOptions): Feeds {
     const caller = accessCache.callerOfWorkspace(feed.workspaceId);
     if (caller === undefined) throw new RangeError(`the feed ${feed.name} belongs to no workspace`);
     const guard = feed.isGuarded ? guardOf(feed.workspaceId) : undefined;
-    return { caller: withLimits(caller), guard, basis: basisOf(feed) };
+    const findKnownHost = knownHostsOf(feed.workspaceId);
+    return { caller: withLimits(caller), guard, findKnownHost, basis: basisOf(feed) };
   };
   const made = () => cache.feeds().map((feed) => ({ ...feed, isReadyMade: false }));
   const schedule = openSchedule({

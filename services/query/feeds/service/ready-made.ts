@@ -5,7 +5,7 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 
 const MALICIOUS = "(classification:malicious OR classification:suspicious)";
 
-type ReadyMade = Pick<Feed, "query" | "days" | "description">;
+type ReadyMade = Pick<Feed, "query" | "days" | "description"> & Partial<Pick<Feed, "of">>;
 
 const BY_NAME: Readonly<Record<(typeof READY_MADE_NAMES)[number], ReadyMade>> = {
   recent: {
@@ -18,6 +18,12 @@ const BY_NAME: Readonly<Record<(typeof READY_MADE_NAMES)[number], ReadyMade>> = 
     days: 0,
     description: "Malicious or suspicious addresses that were seen on 10 or more of the last 14 days",
   },
+  callbacks: {
+    of: "callbacks",
+    query: "last_seen:3d",
+    days: 3,
+    description: "Hosts that visitors told a sensor to fetch from or to connect to in the last 3 days",
+  },
 };
 
 /** The feed of a workspace that needs no definition; undefined when no such feed has this name. */
@@ -29,13 +35,15 @@ export function readyMadeFeed(
   const ownName = READY_MADE_NAMES.find((each) => each === name);
   const search = ownName === undefined ? tagFeed(name, tags) : BY_NAME[ownName];
   if (search === undefined) return undefined;
+  const { of = "visitors" } = search;
   return {
     ...search,
+    of,
     id: feedIdOf(workspaceId, name),
     workspaceId,
     name,
     limit: MAX_FEED_ADDRESSES,
-    ttlHours: DEFAULT_TTL_HOURS,
+    ttlHours: DEFAULT_TTL_HOURS[of],
     isGuarded: true,
     keepsFallen: false,
     isEnabled: true,

@@ -84,7 +84,7 @@ export function registerTaxii(app: FastifyInstance, deps: FeedRouteDeps): void {
     const places = nextObjects(index, { modifiedAt, address }, room + 1, isWanted);
     const chosen = selectObjects(index, places.subarray(0, room));
     const objects: FeedObject[] = [];
-    for await (const block of readObjects(chosen, feed.ttlHours, state.head.listedAt, deps, context.signal)) {
+    for await (const block of readObjects(chosen, feed, state.head.listedAt, deps, context.signal)) {
       objects.push(...block);
     }
     const last = objects.at(-1);

@@ -72,13 +72,19 @@ function Size({ feed }: { readonly feed: Feed }) {
       {feed.enabled ? null : <p class="notice">This feed is disabled: its readers get a 410.</p>}
       <dl class="facts">
         <div>
-          <dt>Addresses</dt>
+          <dt>{feed.of === "callbacks" ? "Hosts that are called" : "Addresses"}</dt>
           <dd data-count>{formatCount(count)}</dd>
         </div>
         <div>
           <dt>Held back by the guard</dt>
           <dd data-guarded-count>{guard ? formatCount(guarded) : "nothing is held back"}</dd>
         </div>
+        {feed.of === "callbacks" ? (
+          <div>
+            <dt>Known hosts of code and files, held back</dt>
+            <dd>{formatCount(feed.held_back)}</dd>
+          </div>
+        ) : null}
         <div>
           <dt>Refreshed</dt>
           <dd>{refreshed === "" ? "not yet" : formatAgo(refreshed, Date.now())}</dd>
@@ -97,13 +103,13 @@ function Size({ feed }: { readonly feed: Feed }) {
       </dl>
       {feed.fell_from > 0 ? (
         <p class="notice">
-          At one refresh in the last day the list fell by half or more, from {formatCount(feed.fell_from)} addresses.
+          At one refresh in the last day the list fell by half or more, from {formatCount(feed.fell_from)} hosts.
           {kept > 0 ? ` ${formatCount(kept)} that are no longer found are kept for an hour.` : null}
         </p>
       ) : null}
       {truncated ? (
         <p class="notice">
-          More addresses match: the feed lists the {formatCount(limit)} that were seen last, which is its limit.
+          There are more: the feed lists the {formatCount(limit)} that were seen or named last, which is its limit.
         </p>
       ) : null}
     </>

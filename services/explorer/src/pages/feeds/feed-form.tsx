@@ -47,6 +47,17 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
         <QueryInput name="query" query={feed.query} label="Search" errorId="feed-fault" />
       </div>
       <label>
+        Lists
+        <select name="of" defaultValue={feed.of}>
+          <option value="visitors" selected={feed.of === "visitors"}>
+            their addresses
+          </option>
+          <option value="callbacks" selected={feed.of === "callbacks"}>
+            the hosts that they told a sensor to call
+          </option>
+        </select>
+      </label>
+      <label>
         Observations of the last
         <input name="days" type="number" min={0} max={90} defaultValue={feed.days} required />
         <span class="faint">days; 0 stands for all that is stored</span>
@@ -54,12 +65,14 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
       <label>
         At most
         <input name="limit" type="number" min={1} max={1_000_000} defaultValue={feed.limit} required />
-        <span class="faint">addresses, those seen last</span>
+        <span class="faint">hosts, those seen or named last</span>
       </label>
       <label>
         Kept for
-        <input name="ttl_hours" type="number" min={1} defaultValue={feed.ttl_hours} required />
-        <span class="faint">hours, by consumers that let addresses expire</span>
+        <input name="ttl_hours" type="number" min={1} defaultValue={feed.ttl_hours ?? ""} required={!isNew} />
+        <span class="faint">
+          hours, by consumers that let entries expire{isNew ? ": 24, or 72 of hosts that are called" : ""}
+        </span>
       </label>
       <label>
         Description
@@ -72,7 +85,7 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
       <label>
         Keep addresses for an hour
         <input name="keep_fallen" type="checkbox" defaultChecked={feed.keep_fallen} />
-        <span class="faint">when half of them, or all, go at one refresh</span>
+        <span class="faint">when half of them, or all, go at one refresh; not for hosts that are called</span>
       </label>
       <label>
         Enabled
@@ -91,11 +104,13 @@ export function FeedForm({ feed, onSaved }: FeedFormProps) {
 function readForm(data: FormData): { readonly name: string; readonly definition: FeedDefinition } {
   const text = (name: string) => String(data.get(name) ?? "").trim();
   const definition = {
+    of: text("of") === "callbacks" ? ("callbacks" as const) : ("visitors" as const),
     query: text("query"),
     days: Number(text("days")),
     description: text("description"),
     limit: Number(text("limit")),
-    ttl_hours: Number(text("ttl_hours")),
+    // Left out, it gets the default of what is listed.
+    ...(text("ttl_hours") !== "" && { ttl_hours: Number(text("ttl_hours")) }),
     guard: data.has("guard"),
     keep_fallen: data.has("keep_fallen"),
     enabled: data.has("enabled"),

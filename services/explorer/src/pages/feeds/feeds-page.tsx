@@ -57,12 +57,18 @@ function OfWorkspace() {
   );
 }
 
-const DEFAULTS = { limit: 100_000, ttl_hours: 24, guard: true, keep_fallen: false, enabled: true };
+const DEFAULTS = {
+  of: "visitors",
+  limit: 100_000,
+  guard: true,
+  keep_fallen: false,
+  enabled: true,
+} as const;
 const NEW_FEED = { name: "", description: "", ...DEFAULTS };
 
 const COLUMNS: readonly Column<Feed>[] = [
   { heading: "Feed", by: ({ name }) => name },
-  { heading: { number: "Addresses" }, by: ({ count }) => count },
+  { heading: { number: "Hosts" }, by: ({ count }) => count },
   { heading: { number: "Held back" }, by: ({ guarded }) => guarded },
   { heading: "Refreshed", by: ({ refreshed_at: time }) => time },
   { heading: "Search", by: ({ query }) => query },
