@@ -205,8 +205,8 @@ const stepSchema = z.object({
 export type RevisionStep = z.infer<typeof stepSchema>;
 
 /** SQL: how many addresses and names came, and how many left. */
-const ADDED = "toUInt32(length(added) + length(added_names))";
-const REMOVED = "toUInt32(length(removed) + length(removed_names))";
+export const ADDED = "toUInt32(length(added) + length(added_names))";
+export const REMOVED = "toUInt32(length(removed) + length(removed_names))";
 
 const steps = defineQuery({
   name: "feed-steps",
@@ -224,24 +224,6 @@ const steps = defineQuery({
 /** The revisions of a feed whose lists are as of a time or later, the oldest first. */
 export const readSteps = (client: ClickHouseClient, feedId: string, since: number): Promise<RevisionStep[]> =>
   run(client, steps, { feedId, since });
-
-const lists = defineQuery({
-  name: "feed-lists",
-  sql: `SELECT toString(revision) AS revision, toUnixTimestamp64Milli(revised_at) AS listedAt, count,
-      ${ADDED} AS came, ${REMOVED} AS left
-    FROM (SELECT * FROM ${FEED_REFRESHES}
-      WHERE feed_id = {feedId:UUID} AND parent != revision AND list = revision ORDER BY refreshed_at LIMIT 1 BY revision)
-    ORDER BY revised_at DESC, revision DESC LIMIT {limit:UInt32}`,
-  params: z.object({ feedId: z.string(), limit: z.int() }),
-  row: z.object({ revision: z.string(), listedAt: z.int(), count: z.int(), came: z.int(), left: z.int() }),
-});
-
-/**
- * The last lists of a feed, the newest first, with how many hosts each has, and how many came and left since the
- * one before it. Times in milliseconds since 1970 UTC.
- */
-export const readLists = (client: ClickHouseClient, feedId: string, limit: number) =>
-  run(client, lists, { feedId, limit });
 
 const firstRefresh = defineQuery({
   name: "first-feed-refresh",

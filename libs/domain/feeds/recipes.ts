@@ -20,31 +20,32 @@ export type Recipe = {
 const MAX_NAME = { nftables: 64, ipset: 27, fortios: 35, panos: 31, file: 80 } as const;
 
 /** A name of its own in a consumer: a feed's alone may be a word of the consumer's language. */
-const objectName = ({ name }: RecipeFeed, consumer: keyof typeof MAX_NAME) =>
+export const objectName = ({ name }: RecipeFeed, consumer: keyof typeof MAX_NAME) =>
   `noisefloor-${name}`.slice(0, MAX_NAME[consumer]);
 
 /** @param form of the list, and its parameters. */
-const listUrl = ({ url, name }: RecipeFeed, form: string) => `${url}/v3/feeds/${name}.${form}`;
+export const listUrl = ({ url, name }: RecipeFeed, form: string) => `${url}/v3/feeds/${name}.${form}`;
 /** For consumers that can send no header. */
-const tokenUrl = (feed: RecipeFeed, form: string) => `${listUrl(feed, form)}?token=${feed.token}`;
+export const tokenUrl = (feed: RecipeFeed, form: string) =>
+  `${listUrl(feed, form)}${form.includes("?") ? "&" : "?"}token=${feed.token}`;
 const curl = ({ token }: RecipeFeed, url: string) => `curl -sSf -m 60 -H 'key: ${token}' '${url}'`;
 /** Into a file that a download which breaks off leaves as it is. */
-const curlInto = (feed: RecipeFeed, url: string, file: string) =>
+export const curlInto = (feed: RecipeFeed, url: string, file: string) =>
   `${curl(feed, url)} -o ${file}.tmp && mv ${file}.tmp ${file}`;
 /** Downloads a list. Every answer that is one has a cursor: an error, a page of a proxy and an empty answer have none. */
-const fetchList = (feed: RecipeFeed, form: string, file: string) =>
+export const fetchList = (feed: RecipeFeed, form: string, file: string) =>
   `${curl(feed, listUrl(feed, form))} -D ${file}.head -o ${file}.tmp && grep -qi ^feed-cursor: ${file}.head`;
 /**
  * Loads a list, or where that fails the last one that was loaded, and then ends with a failure: whatever was flushed
  * meanwhile is there again. @param load the command that loads a file.
  */
-const loadLatest = (feed: RecipeFeed, form: string, file: string, load: (file: string) => string) =>
+export const loadLatest = (feed: RecipeFeed, form: string, file: string, load: (file: string) => string) =>
   `${fetchList(feed, form, file)} && ${load(`${file}.tmp`)} && mv ${file}.tmp ${file} || { ${load(file)}; false; }`;
 /**
  * Reloads a program that reads the file, when the list has changed or the last reload failed.
  * @param script of sed, which writes the list as the program reads it.
  */
-const reloadChanged = (feed: RecipeFeed, form: string, file: string, script: string, reload: string) =>
+export const reloadChanged = (feed: RecipeFeed, form: string, file: string, script: string, reload: string) =>
   `${fetchList(feed, form, file)} && sed '${script}' ${file}.tmp > ${file}.new && { cmp -s ${file}.new ${file}.loaded || { cp ${file}.new ${file}.next && mv ${file}.next ${file} && ${reload} && mv ${file}.new ${file}.loaded; }; }`;
 
 /** The same alias in both; only the menus differ. */
@@ -53,7 +54,7 @@ const urlTable = (menu: string) => ({
   lines: (feed: RecipeFeed) => tokenUrl(feed, "txt"),
 });
 
-const TIMER = "a shell as root, and a timer that runs it every minute: it makes all that is missing";
+export const TIMER = "a shell as root, and a timer that runs it every minute: it makes all that is missing";
 
 export const RECIPES: readonly Recipe[] = [
   {

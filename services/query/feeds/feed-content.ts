@@ -48,6 +48,11 @@ export type FeedItem = {
 /** Items in numeric order of their addresses, then of their names, in blocks, read from the store while a form is written. */
 export type FeedItems = AsyncIterable<readonly FeedItem[]>;
 
+/** The items of addresses, for forms that have no names. */
+export async function* addressesOnly(items: FeedItems): FeedItems {
+  for await (const block of items) yield block.filter(({ naming }) => naming?.kind !== "name");
+}
+
 /** An address as an object of STIX: one version of it. */
 export type FeedObject = {
   /** The UUID of its indicator. */

@@ -40,15 +40,20 @@ test("a feed is made of a search, shown, listed, replaced and deleted", async ()
   expect(made).toMatchObject({ code: 0, stderr: "" });
   const lines = made.stdout.split("\n");
   expect(lines).toEqual(
-    expect.arrayContaining(["query         tags:mirai", "addresses     3", "guarded       1 left out"]),
+    expect.arrayContaining(["query         tags:mirai", "hosts         3", "guarded       1 left out"]),
   );
   expect(made.stdout).toContain("who joins\\u{1b}[2J botnets");
   expect(made.stdout).toContain(`${url}/v3/feeds/bots.txt`);
   expect((await feeds("show", "bots")).stdout).toBe(made.stdout);
   const listed: unknown = JSON.parse((await feeds("list", "--json")).stdout);
-  expect(listed).toMatchObject([{ name: "bots", count: 3 }, { name: "recent" }, { name: "persistent" }]);
+  expect(listed).toMatchObject([
+    { name: "bots", count: 3 },
+    { name: "recent" },
+    { name: "persistent" },
+    { name: "callbacks" },
+  ]);
   expect((await feeds("list")).stdout).toMatch(
-    /^name +state +addresses +guarded +refreshed_at +days +query\nbots +enabled +3 +1 /,
+    /^name +of +state +hosts +guarded +refreshed_at +days +query\nbots +visitors +enabled +3 +1 /,
   );
   const options = ["--limit", "2", "--days", "7", "--ttl-hours", "48", "--no-guard", "--keep-fallen", "--json"];
   const replaced: unknown = JSON.parse((await feeds("put", "bots", "tags:mirai", ...options)).stdout);

@@ -114,9 +114,11 @@ export type FeedTokens = AnswerOf<typeof listFeedTokens>;
 export type FeedToken = AnswerOf<typeof createFeedToken>;
 /** A feed as JSON with `since`: the members that the pages show. */
 export type FeedChanges = {
-  readonly added: readonly { readonly ip: string }[];
-  readonly removed: readonly { readonly ip: string }[];
+  readonly added: readonly ChangedHost[];
+  readonly removed: readonly ChangedHost[];
 };
+/** `host` of a feed of callbacks. */
+type ChangedHost = { readonly ip?: string; readonly host?: string };
 type Guard = AnswerOf<typeof getGuard>;
 export type GuardedNetworks = Extract<Guard, { readonly networks: unknown }>;
 export type Guarded = Extract<Guard, { readonly guarded: unknown }>;

@@ -12,4 +12,19 @@ import { dataset, rules } from "./suricata.ts";
 import { txt } from "./txt.ts";
 
 /** Every form that a feed has, in the order in which they are listed to users. */
-export const FORMS: readonly Form[] = [txt, csv, ndjson, json, nft, ipset, iprep, stix, mmdb, dnsbl, rpz, hosts, dataset, rules];
+export const FORMS: readonly Form[] = [
+  txt,
+  csv,
+  ndjson,
+  json,
+  nft,
+  ipset,
+  iprep,
+  stix,
+  mmdb,
+  dnsbl,
+  rpz,
+  hosts,
+  dataset,
+  rules,
+];

@@ -1,6 +1,5 @@
-import type { FeedItem } from "../feed-content.ts";
+import { addressesOnly, type FeedItem } from "../feed-content.ts";
 import type { Form } from "../form.ts";
-import { addressesOnly } from "./item.ts";
 
 type Category = {
   readonly number: number;

@@ -1,7 +1,7 @@
 import { type ListedAddress, listStored } from "@noisefloor/domain/feeds/listed-address.ts";
 import type { ListedCallback } from "@noisefloor/domain/feeds/listed-callback.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import type { FeedItem, FeedItems } from "../feed-content.ts";
+import type { FeedItem } from "../feed-content.ts";
 
 /** An address as json and ndjson have it. Its members, in this order, are the columns of csv. */
 export const toWireItem = (item: FeedItem): ListedAddress =>
@@ -18,8 +18,3 @@ export const toWireCallback = ({ ip, naming, firstSeen, lastSeen }: FeedItem): L
     ports: naming.ports,
     schemes: naming.schemes,
   };
-
-/** The items of addresses, for forms that have no names. */
-export async function* addressesOnly(items: FeedItems): FeedItems {
-  for await (const block of items) yield block.filter(({ naming }) => naming?.kind !== "name");
-}

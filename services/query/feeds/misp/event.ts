@@ -7,7 +7,7 @@ import { IDENTITY } from "../objects/indicator.ts";
 
 /** What a feed's event is made of. Its objects include those that left the feed, as revoked. */
 export type EventContent = {
-  readonly feed: Pick<Feed, "id" | "name">;
+  readonly feed: Pick<Feed, "id" | "name" | "of">;
   /** When its objects last changed, in milliseconds since 1970 UTC. */
   readonly changedAt: number;
   readonly objects: () => AsyncIterable<readonly FeedObject[]>;
@@ -45,16 +45,16 @@ export async function* writeEvent(content: EventContent): AsyncGenerator<string>
   let separator = "";
   for await (const block of objects()) {
     if (block.length === 0) continue;
-    yield separator + block.map((object) => JSON.stringify(toAttribute(feed.id, object))).join(",");
+    yield separator + block.map((object) => JSON.stringify(toAttribute(feed, object))).join(",");
     separator = ",";
   }
   yield "]}}\n";
 }
 
-function toAttribute(eventId: string, object: FeedObject) {
+function toAttribute({ id, of }: EventContent["feed"], object: FeedObject) {
   return {
-    uuid: attributeUuidOf(eventId, object.ip),
-    type: "ip-src",
+    uuid: attributeUuidOf(id, object.ip),
+    type: of === "callbacks" ? "ip-dst" : "ip-src",
     category: "Network activity",
     value: object.ip,
     // Some platforms that read the file do not look at `deleted`.

@@ -1,6 +1,5 @@
-import type { FeedHead } from "../feed-content.ts";
+import { addressesOnly, type FeedHead } from "../feed-content.ts";
 import type { Form } from "../form.ts";
-import { addressesOnly } from "../forms/item.ts";
 import { makeDataSection } from "./data-section.ts";
 import { beginArray, encodeMap, encodeNumber, encodeText } from "./encode.ts";
 import { makeSearchTree, SEPARATOR, type SearchTree } from "./search-tree.ts";

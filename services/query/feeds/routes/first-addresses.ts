@@ -42,6 +42,7 @@ export const getFeedAddresses = defineOperation({
             })
             .meta({ id: "FeedAddress" }),
         ),
+        names: texts.describe("The first names, of a feed of callbacks."),
       })
       .meta({ id: "FeedAddresses" }),
     example: {
@@ -58,6 +59,7 @@ export const getFeedAddresses = defineOperation({
           country: "VN",
         },
       ],
+      names: [],
     },
   },
   errorResponses: {
@@ -73,7 +75,7 @@ export function registerFeedAddresses(app: FastifyInstance, deps: FeedRouteDeps)
   app.implement(getFeedAddresses, async (request, reply, { signal }) => {
     const feed = readableFeed(deps.feeds, request.params.name, readerOf(request, deps));
     const limit = readParameter(request.query, LIMIT);
-    const { addresses, head } = await preparedState(feed, reply, deps, signal);
+    const { addresses, names, head } = await preparedState(feed, reply, deps, signal);
     const items = [];
     for await (const block of readItems(
       { of: feed.of, addresses: addresses.subarray(0, limit), names: [] },
@@ -83,8 +85,9 @@ export function registerFeedAddresses(app: FastifyInstance, deps: FeedRouteDeps)
     ))
       items.push(...block);
     return {
-      count: addresses.length,
+      count: head.count,
       addresses: items.map((item) => ({ ...toWireItem(item), classification: item.classification })),
+      names: names.slice(0, limit),
     };
   });
 }

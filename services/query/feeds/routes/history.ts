@@ -1,4 +1,4 @@
-import { readLists } from "@noisefloor/clickhouse/feeds/refreshes.ts";
+import { readLists } from "@noisefloor/clickhouse/feeds/list-history.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import type { FastifyInstance } from "fastify";

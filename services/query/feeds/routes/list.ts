@@ -76,7 +76,10 @@ export const getFeedList = defineOperation({
     },
   },
   errorResponses: {
-    400: errorResponse("A parameter is invalid, the form has no changes, or it is one of names and the feed has none.", "This form has no since"),
+    400: errorResponse(
+      "A parameter is invalid, the form has no changes, or it is one of names and the feed has none.",
+      "This form has no since",
+    ),
     401: UNAUTHORIZED,
     403: errorResponse("The token is of another feed.", "This token reads another feed"),
     404: { ...FEED_NOT_FOUND, description: "The workspace has no such feed, or feeds have no such form." },

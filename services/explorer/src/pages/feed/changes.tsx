@@ -5,6 +5,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Loaded } from "../../faults/loaded.tsx";
 import { addressPath } from "../../routing/paths.ts";
 import { formatAgo, formatChange, formatMinute, plural } from "../../text/format.ts";
+import { Hostile } from "../../text/hostile.tsx";
 import { type KeptCursor, keepCursor, readCursor } from "./kept-cursor.ts";
 
 const SHOWN = 50;
@@ -46,30 +47,28 @@ function Changed({ changes: { added, removed }, kept, count }: ChangedProps) {
   return (
     <>
       <p data-changes>
-        Since {formatMinute(kept.at)}, {formatAgo(kept.at, Date.now())}:{" "}
-        <strong>{plural(added.length, "address", "addresses")}</strong> came,{" "}
-        <strong>{plural(removed.length, "address", "addresses")}</strong> left, {formatChange(count, kept.count)} in
-        all.
+        Since {formatMinute(kept.at)}, {formatAgo(kept.at, Date.now())}: <strong>{plural(added.length, "host")}</strong>{" "}
+        came, <strong>{plural(removed.length, "host")}</strong> left, {formatChange(count, kept.count)} in all.
       </p>
-      <Addresses heading="New" ips={added.map(({ ip }) => ip)} />
-      <Addresses heading="Gone" ips={removed.map(({ ip }) => ip)} />
+      <Hosts heading="New" hosts={added.map(({ ip, host = ip }) => host ?? "")} />
+      <Hosts heading="Gone" hosts={removed.map(({ ip, host = ip }) => host ?? "")} />
     </>
   );
 }
 
-function Addresses({ heading, ips }: { readonly heading: string; readonly ips: readonly string[] }) {
-  if (ips.length === 0) return null;
+const isAddress = (host: string) => /^[\d.]+$/.test(host);
+
+function Hosts({ heading, hosts }: { readonly heading: string; readonly hosts: readonly string[] }) {
+  if (hosts.length === 0) return null;
   return (
     <>
       <h3>{heading}</h3>
       <ul class="addresses">
-        {ips.slice(0, SHOWN).map((ip) => (
-          <li key={ip}>
-            <a href={addressPath(ip)}>{ip}</a>
-          </li>
+        {hosts.slice(0, SHOWN).map((host) => (
+          <li key={host}>{isAddress(host) ? <a href={addressPath(host)}>{host}</a> : <Hostile text={host} />}</li>
         ))}
       </ul>
-      {ips.length > SHOWN ? <p class="faint hint">The first {SHOWN} of them.</p> : null}
+      {hosts.length > SHOWN ? <p class="faint hint">The first {SHOWN} of them.</p> : null}
     </>
   );
 }

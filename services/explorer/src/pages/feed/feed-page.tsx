@@ -47,12 +47,12 @@ function NamedFeed({ name }: { readonly name: string }) {
         <>
           <Size feed={data} />
           {data.enabled ? <FirstAddresses key={data.cursor} name={data.name} /> : null}
-          {data.enabled ? <Forms name={data.name} /> : null}
+          {data.enabled ? <Forms name={data.name} of={data.of} /> : null}
           {data.enabled ? <Changes feed={data} /> : null}
           <History name={data.name} />
           {data.enabled && data.guarded > 0 ? <HeldBackAddresses name={data.name} /> : null}
           <Tokens name={data.name} token={token} onCreated={setToken} />
-          <Recipes id={data.id} name={data.name} token={token} />
+          <Recipes id={data.id} name={data.name} of={data.of} token={token} />
           {data.ready_made ? null : <Definition feed={data} onSaved={feed.retry} />}
         </>
       )}

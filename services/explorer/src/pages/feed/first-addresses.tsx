@@ -7,21 +7,31 @@ import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { TableHead } from "../../shell/table-head.tsx";
 import { formatCount, formatMinute } from "../../text/format.ts";
+import { Hostile } from "../../text/hostile.tsx";
 
 const SHOWN = 20;
 
-/** What a feed lists: its first addresses. */
+/** What a feed lists: its first addresses, and of one of callbacks its first names. */
 export function FirstAddresses({ name }: { readonly name: string }) {
   const first = useAnswer(addressesOf(name, SHOWN));
   return (
     <section aria-labelledby="addresses">
       <h2 id="addresses">What it lists</h2>
       <Loaded of={first} what="the addresses">
-        {({ count, addresses }) =>
+        {({ count, addresses, names }) =>
           count === 0 ? (
-            <p class="empty">No address: consumers of this feed block nothing.</p>
+            <p class="empty">Nothing: consumers of this feed block nothing.</p>
           ) : (
             <>
+              {names.length === 0 ? null : (
+                <ul class="addresses" data-first-names>
+                  {names.map((host) => (
+                    <li key={host}>
+                      <Hostile text={host} />
+                    </li>
+                  ))}
+                </ul>
+              )}
               <ScrollRegion label="Addresses of the feed">
                 <table data-first-addresses>
                   <caption class="hidden">First addresses of the feed</caption>
@@ -55,11 +65,7 @@ export function FirstAddresses({ name }: { readonly name: string }) {
                   </tbody>
                 </table>
               </ScrollRegion>
-              {count > SHOWN ? (
-                <p class="faint hint">
-                  The first {SHOWN} of {formatCount(count)}.
-                </p>
-              ) : null}
+              {count > SHOWN ? <p class="faint hint">The first of {formatCount(count)}.</p> : null}
             </>
           )
         }

@@ -3,12 +3,13 @@ import { askFile } from "../../api/ask.ts";
 import { ApiFailure } from "../../api/failure.ts";
 import { formPath } from "../../api/feeds.ts";
 import { useKey } from "../../api/kept-key.ts";
+import type { Feed } from "../../api/operations.ts";
 import { BASE } from "../../routing/paths.ts";
 import { ActionFault } from "../../shell/action-fault.tsx";
 import { saveFile } from "../../shell/save-file.ts";
 
 const FORMS = [
-  ["txt", "an address a line"],
+  ["txt", "a host a line"],
   ["csv", "a table with times, tags and networks"],
   ["ndjson", "the same, an object a line"],
   ["json", "the same as one object"],
@@ -20,9 +21,14 @@ const FORMS = [
   ["dnsbl", "a zone of rbldnsd"],
   ["rpz", "a response policy zone"],
 ] as const;
+const FORMS_OF_NAMES = [
+  ["hosts", "names as /etc/hosts has them, leading nowhere"],
+  ["dataset", "names as a set of Suricata"],
+  ["rules", "Suricata's rules for its sets"],
+] as const;
 
 /** The forms of a feed, each to be saved. The key goes into a header, so that no link has it. */
-export function Forms({ name }: { readonly name: string }) {
+export function Forms({ name, of }: Pick<Feed, "name" | "of">) {
   const { key } = useKey();
   const [fault, setFault] = useState("");
   const save = async (form: string) => {
@@ -37,7 +43,7 @@ export function Forms({ name }: { readonly name: string }) {
     <section aria-labelledby="forms">
       <h2 id="forms">Its forms</h2>
       <ul class="forms">
-        {FORMS.map(([form, content]) => (
+        {[...FORMS, ...(of === "callbacks" ? FORMS_OF_NAMES : [])].map(([form, content]) => (
           <li key={form}>
             <a
               href={`${BASE}${formPath(name, form)}`}

@@ -1,24 +1,25 @@
-import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
+import { recipesFor } from "@noisefloor/domain/feeds/callback-recipes.ts";
 import type { Feed } from "../../api/operations.ts";
 import { serviceUrl } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { Choice } from "../../shell/controls/choice.tsx";
 import { CopyButton } from "../../shell/controls/copy-button.tsx";
 
-const CONSUMERS = RECIPES.map(({ consumer }) => consumer);
 const PLACEHOLDER = "TOKEN";
 
-type RecipesProps = Pick<Feed, "id" | "name"> & {
+type RecipesProps = Pick<Feed, "id" | "name" | "of"> & {
   /** Empty: the lines have a placeholder. */
   readonly token: string;
 };
 
 /** The lines to paste into a consumer. */
-export function Recipes({ id, name, token }: RecipesProps) {
-  const [first = ""] = CONSUMERS;
+export function Recipes({ id, name, of, token }: RecipesProps) {
+  const recipes = recipesFor(of);
+  const consumers = recipes.map(({ consumer }) => consumer);
+  const [first = ""] = consumers;
   const { values, set } = useParameters({ consumer: first });
-  const consumer = oneOf(CONSUMERS, values.consumer, first);
-  const recipe = RECIPES.find((one) => one.consumer === consumer);
+  const consumer = oneOf(consumers, values.consumer, first);
+  const recipe = recipes.find((one) => one.consumer === consumer);
   if (recipe === undefined) return null;
   const feed = { url: serviceUrl(), id, name, token: token === "" ? PLACEHOLDER : token };
   const lines = recipe.lines(feed);
@@ -29,7 +30,7 @@ export function Recipes({ id, name, token }: RecipesProps) {
         <Choice
           label="For"
           name="consumer"
-          options={CONSUMERS.map((one) => [one, one] as const)}
+          options={consumers.map((one) => [one, one] as const)}
           value={consumer}
           onChoose={(chosen) => set({ consumer: chosen }, true)}
         />
