@@ -83,40 +83,43 @@ export async function* readRows(client: ClickHouseClient, filter: RowFilter): As
 const sizeOf = ({ commands, urls, http, metadata }: StoredRow) =>
   1_000 + [...commands, ...urls, ...http.header_lines, http.path, http.query, metadata].join("").length;
 
-/** The tags of a row. */
-export type RowTags = Pick<StoredRow, "tags" | "rule_tags" | "shared_tags">;
+/** What is found in a row, and not stated by its sensor. */
+export type FoundColumns = Pick<StoredRow, "tags" | "rule_tags" | "shared_tags" | "callbacks">;
 
 /**
- * Stores rows again with other tags. All else stays, also `received_at`: of rows received at the same time the one
+ * Stores rows again with other tags and callbacks. All else stays, also `received_at`: of rows received at the same time the one
  * inserted last counts, while a row that the intake replaces in the meantime is newer and stays.
  * @param reread reads the rows again.
- * @throws StoreError when they have not got their tags.
+ * @throws StoreError when they have not got them.
  */
-export async function rewriteTags(
+export async function rewriteRows(
   client: ClickHouseClient,
-  changes: readonly { readonly row: StoredRow; readonly tags: RowTags }[],
+  changes: readonly { readonly row: StoredRow; readonly found: FoundColumns }[],
   reread: () => Promise<readonly StoredRow[]>,
 ): Promise<void> {
   if (changes.length === 0) return;
-  const values = changes.map(({ row, tags }) => {
+  const values = changes.map(({ row, found }) => {
     const { began_at: _at, ip: _ip, parts: _parts, http: _http, tls: _tls, ssh: _ssh, ...columns } = row;
-    return { ...columns, ...tags };
+    return { ...columns, ...found };
   });
   // The same change may be made again after another was made in between.
   await client.insert({ table: "observations", values, format: "JSONEachRow", clickhouse_settings: storingAgain() });
-  const wanted = new Map(changes.map(({ row, tags }) => [keyOf(row), { receivedAt: row.received_at, tags }]));
+  const wanted = new Map(changes.map(({ row, found }) => [keyOf(row), { receivedAt: row.received_at, found }]));
   for (const row of await reread()) {
     const change = wanted.get(keyOf(row));
-    if (change === undefined || change.receivedAt !== row.received_at || hasTags(row, change.tags)) continue;
-    throw new StoreError("ClickHouse did not store rows with their new tags, though it said so");
+    if (change === undefined || change.receivedAt !== row.received_at || hasFound(row, change.found)) continue;
+    throw new StoreError("ClickHouse did not store rows with what was found in them, though it said so");
   }
 }
 
 const keyOf = ({ ip, dataset, workspace_id, began_at, sensor_id, observation_id }: StoredRow) =>
   JSON.stringify([ip, dataset, workspace_id, began_at, sensor_id, observation_id]);
 
-const hasTags = (row: RowTags, { tags, rule_tags, shared_tags }: RowTags) =>
-  isDeepStrictEqual([row.tags, row.rule_tags, row.shared_tags], [tags, rule_tags, shared_tags]);
+const hasFound = (row: FoundColumns, { tags, rule_tags, shared_tags, callbacks }: FoundColumns) =>
+  isDeepStrictEqual(
+    [row.tags, row.rule_tags, row.shared_tags, row.callbacks],
+    [tags, rule_tags, shared_tags, callbacks],
+  );
 
 const storedMonths = defineQuery({
   name: "stored-months",

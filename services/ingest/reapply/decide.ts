@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
-import type { RowTags, StoredRow } from "@noisefloor/clickhouse/observations/rewrite-observations.ts";
+import type { FoundColumns, StoredRow } from "@noisefloor/clickhouse/observations/rewrite-observations.ts";
+import type { Callback } from "@noisefloor/domain/callbacks/callback.ts";
+import type { CallbackSource } from "@noisefloor/domain/callbacks/find-callbacks.ts";
 import { senderTags, toObservation } from "../rows/sessions/stored.ts";
 import type { CompiledTagger } from "../tagging/compiled/tagger.ts";
 import { toEvent } from "../tagging/matching/event.ts";
@@ -15,23 +17,27 @@ export type RulesInUse = {
   readonly idOf: (slug: string) => string | undefined;
   /** Only the tags with these ids are given and taken; left out, all. */
   readonly only?: ReadonlySet<string> | undefined;
+  /** Finds the callbacks of rows that were stored without any; left out, they stay so. */
+  readonly findCallbacks?: ((source: CallbackSource) => Callback[]) | undefined;
 };
 
 export type Decision = {
   /** Undefined when the row stays as it is. */
-  readonly tags: RowTags | undefined;
+  readonly found: FoundColumns | undefined;
   /** Ids. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
   /** Tags that were kept because part of what their rule read is not stored: the rest of a body, or a session's start. */
   readonly keptForBody: readonly string[];
   readonly keptForSession: readonly string[];
+  /** Whether the row gets callbacks. */
+  readonly addsCallbacks: boolean;
 };
 
 export type Decide = (row: StoredRow) => Decision | undefined;
 
-/** @returns decides which tags a stored row should have; undefined for a row that does not fit the wire schema. */
-export function createDecide({ tagger, rules, idOf, only }: RulesInUse): Decide {
+/** @returns decides which tags and callbacks a stored row should have; undefined for a row that does not fit the wire schema. */
+export function createDecide({ tagger, rules, idOf, only, findCallbacks = () => [] }: RulesInUse): Decide {
   const known = rules.flatMap((rule) => {
     const id = idOf(rule.slug);
     return id === undefined ? [] : [{ ...rule, id, ...traitsOf(rule.match) }];
@@ -68,29 +74,34 @@ export function createDecide({ tagger, rules, idOf, only }: RulesInUse): Decide 
     }
     for (const id of [...keptForBody, ...keptForSession]) given.add(id);
     const after = [...[...before].filter((id) => !isAsked(id)), ...[...given].filter(isAsked)];
-    return decide(row, after, {
-      keptForBody: keptForBody.filter(isAsked),
-      keptForSession: keptForSession.filter(isAsked),
-    });
+    const kept = { keptForBody: keptForBody.filter(isAsked), keptForSession: keptForSession.filter(isAsked) };
+    if (row.callbacks.length > 0) return decide(row, after, row.callbacks, kept);
+    // A session's digest may be that of another file. What is cut could end with half a host.
+    const { payload_sha256: _digests, ...said } = isWhole ? withBody(observation, body) : observation;
+    return decide(row, after, findCallbacks(said), kept);
   };
 }
 
 function decide(
   row: StoredRow,
   ruleTags: readonly string[],
+  callbacks: Callback[],
   kept: Pick<Decision, "keptForBody" | "keptForSession">,
 ): Decision {
   const sender = senderTags(row);
-  const tags = {
+  const found = {
     tags: [...new Set([...sender, ...ruleTags])],
     rule_tags: [...new Set(ruleTags)],
     shared_tags: sender.filter((id) => ruleTags.includes(id)),
+    callbacks,
   };
-  const isSame = hasSame(tags.tags, row.tags) && hasSame(tags.rule_tags, row.rule_tags);
+  const addsCallbacks = callbacks.length > row.callbacks.length;
+  const isSame = hasSame(found.tags, row.tags) && hasSame(found.rule_tags, row.rule_tags);
   return {
-    tags: isSame && hasSame(tags.shared_tags, row.shared_tags) ? undefined : tags,
-    added: without(tags.tags, row.tags),
-    removed: without(row.tags, tags.tags),
+    found: !addsCallbacks && isSame && hasSame(found.shared_tags, row.shared_tags) ? undefined : found,
+    addsCallbacks,
+    added: without(found.tags, row.tags),
+    removed: without(row.tags, found.tags),
     ...kept,
   };
 }

