@@ -109,6 +109,7 @@ export const settingsSchema = z.object({
   METRICS_TOKEN: z.string().optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: "takes a redis or rediss URL" }).optional(),
 
+  FEEDS_LIST_SPOOFABLE: flag(false),
   OWN_ADDRESSES: list("takes addresses and networks of your sensors, separated by commas", isNetwork),
   PORT_REWRITES: list("takes pairs like 2222=22, separated by commas", isPortRewrite),
   SENSOR_TIME_ZONES: list(
@@ -278,6 +279,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
         connectionsPerClient: variables.MAX_CONNECTIONS_PER_CLIENT,
       },
     },
+    feeds: { listsSpoofable: variables.FEEDS_LIST_SPOOFABLE },
     sensorLogs: {
       ownAddresses: variables.OWN_ADDRESSES,
       portRewrites: variables.PORT_REWRITES,

@@ -93,3 +93,10 @@ export function readScopes(operation: ScopedOperation, query: RawQuery, caller: 
   if (Array.isArray(scopes)) return scopes;
   throw new HttpError(scopes.status, scopes.message);
 }
+
+/** The data whose sensors a caller may know by name: without a key, none. */
+export function namedSensorScopes({ workspaceId, entitlements }: Caller): Scope[] {
+  if (workspaceId === undefined) return [];
+  const shared = entitlements.has("sensors") ? (["global", "community"] as const) : [];
+  return [{ dataset: "personal", workspaceId }, ...shared.map((dataset) => ({ dataset, workspaceId: "" }))];
+}

@@ -22,7 +22,7 @@ afterAll(() => world.close());
 
 const SERVICE = "category description explanation found last_updated name reference trust_level";
 const SCANNER =
-  "actor bot classification cves first_seen found last_seen last_seen_timestamp metadata raw_data spoofable tags tor vpn vpn_service";
+  "actor bot classification contact cves first_seen found last_seen last_seen_timestamp metadata raw_data spoofable tags tor vpn vpn_service";
 
 /** An answer that is as described, so of the described types. */
 async function get(path: string): Promise<unknown> {

@@ -31,6 +31,8 @@ const headSchema = z.object({
   guarded: z.int(),
   /** How many callbacks were left out because they are known hosts of code and files. */
   heldBack: z.int(),
+  /** How many a ready-made feed left out because they could be forged. */
+  leftOutSpoofable: z.int(),
   /** How many of the listed it did not find: they are kept because the list fell. */
   kept: z.int(),
   /** How many addresses the list had before it fell, and when it did; 0 for a list that is not marked as fallen. */
@@ -74,7 +76,8 @@ const newestRefreshes = defineQuery({
   sql: `SELECT toString(feed_id) AS feedId, toUnixTimestamp64Milli(basis) AS basis,
       toUnixTimestamp64Milli(refreshed_at) AS refreshedAt, toString(revision) AS revision, toString(parent) AS parent,
       toUnixTimestamp64Milli(revised_at) AS revisedAt, toString(list) AS list, toUnixTimestamp64Milli(listed_at) AS listedAt,
-      count, guarded, held_back AS heldBack, kept, fell_from AS fellFrom, toUnixTimestamp64Milli(fell_at) AS fellAt, is_truncated AS isTruncated, took_ms AS tookMs
+      count, guarded, held_back AS heldBack, left_out_spoofable AS leftOutSpoofable, kept, fell_from AS fellFrom,
+      toUnixTimestamp64Milli(fell_at) AS fellAt, is_truncated AS isTruncated, took_ms AS tookMs
     FROM ${FEED_REFRESHES}
     WHERE refreshed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       AND (empty({feedIds:Array(UUID)}) OR feed_id IN {feedIds:Array(UUID)})

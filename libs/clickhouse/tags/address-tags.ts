@@ -1,4 +1,5 @@
 import { ATTACK } from "@noisefloor/domain/tags/attack.ts";
+import { CONTACT } from "@noisefloor/domain/tags/contact.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import {
@@ -21,7 +22,7 @@ import { ADDRESS_TAGS, OBSERVATION_CHANGES } from "../client/table-names.ts";
 
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of
- * equal length: `severities` are 0 for "seen at all", {@link ATTACK} for an attack, else one more than the tag's
+ * equal length: `severities` are 0 for "seen at all", {@link ATTACK} for an attack, {@link CONTACT} for proven contact, else one more than the tag's
  * intention in its enum; the time is `seconds` since 1970 UTC and `milliseconds` of them. In order of the addresses, of
  * each the highest severity first.
  */
@@ -56,7 +57,8 @@ const COLUMNS = `groupArrayIf(address, is_global) AS addresses, groupArrayIf(sev
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `
   SELECT toUInt32(source_ip) AS address,
-    toUInt8(multiIf(seen.tag_id = ${ATTACK_TAG}, ${ATTACK}, tag.is_known, toInt8(tag.intention) + 1, 0)) AS severity,
+    toUInt8(multiIf(seen.tag_id = ${ATTACK_TAG}, ${ATTACK}, seen.tag_id = ${CONTACT_TAG}, ${CONTACT},
+      tag.is_known, toInt8(tag.intention) + 1, 0)) AS severity,
     toUInt64(toUnixTimestamp64Milli(max(last_seen))) AS latest, is_global,
     groupUniqArray(block) AS blocks
   FROM (${rows}) AS seen

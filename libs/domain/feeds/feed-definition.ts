@@ -31,7 +31,11 @@ export type FeedDefinition = {
 };
 
 /** A feed as it is refreshed and read: a definition, or a ready-made one. */
-export type Feed = FeedDefinition & { readonly isReadyMade: boolean };
+export type Feed = FeedDefinition & {
+  readonly isReadyMade: boolean;
+  /** Its query without the condition that leaves out what could be forged; undefined where the query has none. */
+  readonly queryWithSpoofable?: string | undefined;
+};
 
 export const MAX_FEED_ADDRESSES = 1_000_000;
 export const DEFAULT_FEED_ADDRESSES = 100_000;

@@ -15,6 +15,8 @@ export type ListedAddress = {
   readonly organization: string;
   /** The two letters of ISO 3166. */
   readonly country: string;
+  /** Whether it could be forged: no observation shows that it received what was sent to it. */
+  readonly spoofable: boolean;
 };
 
 /**
@@ -37,6 +39,7 @@ export function listStored({ firstSeen, lastSeen, asn, ...stored }: StoredAddres
     asn: asn === 0 ? "" : `AS${asn}`,
     organization: stored.organization,
     country: stored.country,
+    spoofable: stored.spoofable,
   };
 }
 
@@ -49,11 +52,12 @@ export const CSV_COLUMNS = [
   "asn",
   "organization",
   "country",
+  "spoofable",
 ] as const satisfies readonly (keyof ListedAddress)[];
 
 /** Its fields in the order of {@link CSV_COLUMNS}: slugs have no spaces, so that a space separates them. */
 export function toCsvFields(address: ListedAddress): string[] {
-  return CSV_COLUMNS.map((column) => (column === "tags" ? address.tags.join(" ") : address[column]));
+  return CSV_COLUMNS.map((column) => (column === "tags" ? address.tags.join(" ") : String(address[column])));
 }
 
 export const CSV_HEADER = formatCsvLine(CSV_COLUMNS);
@@ -64,6 +68,7 @@ export type SearchedRow = {
   readonly ip: string;
   readonly internet_scanner_intelligence: {
     readonly classification?: string | undefined;
+    readonly spoofable?: boolean | undefined;
     /** A UTC day. */
     readonly first_seen?: string | undefined;
     /** Like `2026-11-20 17:01:34`, in UTC. */
@@ -80,7 +85,8 @@ export type SearchedRow = {
 };
 
 export function listSearched({ ip, internet_scanner_intelligence: scanner }: SearchedRow): ListedAddress {
-  const { classification = "", first_seen = "", last_seen_timestamp: last = "", tags = [], metadata } = scanner;
+  const { classification = "", spoofable = false, tags = [], metadata } = scanner;
+  const { first_seen = "", last_seen_timestamp: last = "" } = scanner;
   return {
     ip,
     first_seen,
@@ -90,5 +96,6 @@ export function listSearched({ ip, internet_scanner_intelligence: scanner }: Sea
     asn: metadata?.asn ?? "",
     organization: metadata?.organization ?? "",
     country: metadata?.source_country_code ?? "",
+    spoofable,
   };
 }

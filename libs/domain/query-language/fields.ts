@@ -1,6 +1,6 @@
 import { SEARCHED_MEMBERS, type SearchedMember, TRANSPORTS } from "../observation/members.ts";
 import { editDistance } from "../text/edit-distance.ts";
-import type { RangeField, TextField, WordsField } from "./query.ts";
+import type { BooleanField, RangeField, TextField, WordsField } from "./query.ts";
 
 /** How the values of a field are compared. */
 export type FieldKind =
@@ -22,8 +22,8 @@ export type FieldKind =
       /** To be suggested; others are no error. */
       readonly usual?: readonly string[];
     }
-  /** `riot`, and members of rows that are the same for every address. */
-  | { readonly kind: "boolean"; readonly field?: "riot"; readonly always?: boolean }
+  /** Members of rows that are the same for every address have no field. */
+  | { readonly kind: "boolean"; readonly field?: BooleanField; readonly always?: boolean }
   /** Names of the hosted service, and members of rows, by which no address is found here. */
   | { readonly kind: "without-values" };
 
@@ -68,8 +68,9 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
     "trust_level business_service_intelligence.trust_level",
     { kind: "number", field: "trust_level", values: [1, 2, 3] },
   ],
+  ["spoofable", { kind: "boolean", field: "spoofable" }],
   ["found seen", { kind: "boolean", always: true }],
-  ...["spoofable", "vpn", "tor metadata.tor", "bot", "metadata.mobile", "metadata.single_destination"].map(
+  ...["vpn", "tor metadata.tor", "bot", "metadata.mobile", "metadata.single_destination"].map(
     (names): readonly [string, FieldKind] => [names, { kind: "boolean", always: false }],
   ),
   ...[
@@ -87,6 +88,7 @@ const FIELDS: readonly (readonly [names: string, kind: FieldKind])[] = [
     "metadata.destination_asns destination_asn metadata.destination_asn",
     "vpn_service",
     "callback_ips",
+    ...["observed_at", "by", "destination_port", "sensor"].map((name) => `contact.${name}`),
     "tag_volumes",
     ...[
       "description",

@@ -49,7 +49,16 @@ export type RangeField =
   | "last_seen_suspicious"
   | "last_seen_benign";
 export type WordsField = MemberField<"words"> | "actor" | "any";
-export type TextField = MemberField<"value"> | WordsField | "classification" | "tag" | "cve" | "category" | "riot";
+export type TextField =
+  | MemberField<"value">
+  | WordsField
+  | "classification"
+  | "tag"
+  | "cve"
+  | "category"
+  | BooleanField;
+/** Fields that are `true` or `false`. */
+export type BooleanField = "riot" | "spoofable";
 export type Field = RangeField | TextField;
 
 /** What is wrong with a query: its place in UTF-16 units from 0. */

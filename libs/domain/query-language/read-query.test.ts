@@ -84,7 +84,7 @@ test.each([
   ["port:22 port:23", "(port[22..22] & port[23..23])"],
   ["cve:* NOT tags:*", "(cve? & !tag?)"],
   ['country:""', "!country?"],
-  ["riot:TRUE spoofable:false vpn:true", "(riot=true & true & false)"],
+  ["riot:TRUE spoofable:false vpn:true", "(riot=true & spoofable=false & false)"],
   ['metadata.os:Linux metadata.os:""', "(false & !false)"],
 ])("the query %s asks for %s", (text, expected) => {
   expect(show(read(text))).toBe(expected);

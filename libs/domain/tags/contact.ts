@@ -10,6 +10,12 @@ export const CONTACT_TAG_ID = "00000000-0000-0000-0000-000000000002";
 /** Proven contact, among the severities that sightings have. */
 export const CONTACT = 6;
 
+/**
+ * What proves contact, the most telling first: what the source did, or a `connection` that was completed without more.
+ */
+export const PROOFS = ["login", "command", "download", "request", "tls", "ssh", "connection"] as const;
+export type Proof = (typeof PROOFS)[number];
+
 type Evidence = Partial<WireObservation>;
 
 /**

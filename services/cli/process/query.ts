@@ -94,6 +94,7 @@ export async function openQuery(
     accessCache: access,
     plans: settings.plans,
     ownAddresses,
+    listsSpoofable: settings.feeds.listsSpoofable,
     retentionDays,
     now: Date.now,
     maxSeconds: settings.queryTimeoutSeconds,

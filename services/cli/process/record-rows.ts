@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { ATTACK, type Interaction, isAttack } from "@noisefloor/domain/tags/attack.ts";
+import { CONTACT } from "@noisefloor/domain/tags/contact.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { ObservationRow } from "@noisefloor/ingest/rows/observation-row.ts";
@@ -22,8 +23,9 @@ export async function recordRows(
     if (index > 0 && index % ROWS_PER_SLICE === 0) await nextTurn();
     if (dataset !== "global") continue;
     const address = ipv4ToNumber(source_ip);
-    sightings.record(address, severityOf(tags, catalogue), observed_at);
     if (isAttack(row)) sightings.record(address, ATTACK, observed_at);
+    else if (row.established) sightings.record(address, CONTACT, observed_at);
+    sightings.record(address, severityOf(tags, catalogue), observed_at);
   }
 }
 

@@ -1,8 +1,15 @@
 import { ATTACK, ATTACKED } from "@noisefloor/domain/tags/attack.ts";
+import { CONTACT } from "@noisefloor/domain/tags/contact.ts";
 import { scramble, unscramble } from "./scramble.ts";
 
 /** When an address was last seen, its worst severity, which is 0 without tags, and whether it attacked. */
-export type Sighting = { readonly lastSeen: number; readonly severity: number; readonly hasAttacked: boolean };
+export type Sighting = {
+  readonly lastSeen: number;
+  readonly severity: number;
+  /** Whether an observation proves contact, as each attack does. */
+  readonly isInContact: boolean;
+  readonly hasAttacked: boolean;
+};
 
 /**
  * A hash table of the addresses whose hashes, their scrambled forms, have the same upper 8 bits. Six more bits divide
@@ -138,9 +145,7 @@ export function put(table: SightingTable, hash: number, severity: number, time: 
   const first = (hash << KEY_SHIFT) | (severity << SEVERITY_SHIFT) | (time - seconds * 1_000 + 1);
   for (let at = entryOf(table, hash); at !== undefined; at = entryAfter(table, hash, at)) {
     const recorded = severityAt(table, at);
-    // A higher severity with a time as late makes this one redundant.
-    const includes = recorded === severity || (recorded > severity && recorded !== ATTACK);
-    if (includes && timeAt(table, at) >= time) return "had";
+    if (includes(recorded, severity) && timeAt(table, at) >= time) return "had";
     if (recorded !== severity) continue;
     words[at] = first | ((words[at] ?? 0) & MORE);
     words[at + 1] = seconds;
@@ -151,6 +156,14 @@ export function put(table: SightingTable, hash: number, severity: number, time: 
   append(table, page, first, seconds);
   return "added";
 }
+
+/** Whether an entry makes another one redundant that is no later: contact and attacks say nothing of tags. */
+function includes(severity: number, other: number): boolean {
+  return severity === other || (severity > other && (severity < CONTACT || other === 0 || other === CONTACT));
+}
+
+/** The severity that the tags of an entry's observations have. */
+const ofTags = (severity: number) => (severity < CONTACT ? severity : 0);
 
 /** Where the first entry of an address is; undefined when it has none. */
 export function entryOf(table: SightingTable, hash: number): number | undefined {
@@ -193,16 +206,18 @@ export function sightingFrom(
 ): Sighting | undefined {
   let lastSeen = Number.NEGATIVE_INFINITY;
   let severity = 0;
+  let isInContact = false;
   let hasAttacked = false;
   for (let at = first; at !== undefined; at = entryAfter(table, hash, at)) {
     const time = timeAt(table, at);
     if (time < since) continue;
     lastSeen = Math.max(lastSeen, time);
     const recorded = severityAt(table, at);
+    severity = Math.max(severity, ofTags(recorded));
+    if (recorded >= CONTACT) isInContact = true;
     if (recorded === ATTACK) hasAttacked = true;
-    else severity = Math.max(severity, recorded);
   }
-  return lastSeen < since ? undefined : { lastSeen, severity, hasAttacked };
+  return lastSeen < since ? undefined : { lastSeen, severity, isInContact, hasAttacked };
 }
 
 /**
@@ -228,7 +243,7 @@ export function visitAddresses(
       const isAtHome = (page * slotsPerPage + homeOf(key, slotsPerPage)) * WORDS === at;
       if (!isAtHome && entryOf(table, hash) !== at) continue;
       const severity = severityAt(table, at);
-      if (isLast) visitor(unscramble(hash), severity === ATTACK ? ATTACKED : severity);
+      if (isLast) visitor(unscramble(hash), severity === ATTACK ? ATTACKED : ofTags(severity));
       else {
         const seen = sightingFrom(table, hash, at, since);
         if (seen === undefined || seen.lastSeen < from) continue;
@@ -262,7 +277,7 @@ export function worstSeverities(tables: readonly SightingTable[], addresses: Uin
           seconds > sinceSeconds || (seconds === sinceSeconds && (word & MILLISECONDS) >= sinceMillisecond);
         const severity = (word >>> SEVERITY_SHIFT) & SEVERITIES;
         if (isSince && severity === ATTACK) attacked = ATTACKED;
-        else if (isSince && severity > worst) worst = severity;
+        else if (isSince && severity > worst && severity < CONTACT) worst = severity;
         if ((word & MORE) === 0) break;
       }
       slot = slot + 1 === slotsPerPage ? 0 : slot + 1;

@@ -1,4 +1,5 @@
 import { ATTACK, ATTACKED } from "@noisefloor/domain/tags/attack.ts";
+import { CONTACT } from "@noisefloor/domain/tags/contact.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unscramble } from "./scramble.ts";
@@ -21,7 +22,7 @@ const fewAddresses = fc
 const unknown = unscramble(2 ** 18 - 17);
 const recorded: fc.Arbitrary<Recorded> = fc.record({
   address: fewAddresses,
-  severity: fc.constantFrom(0, 1, 2, 3, 4, ATTACK),
+  severity: fc.constantFrom(0, 1, 2, 3, 4, CONTACT, ATTACK),
   lastSeen: fc.oneof(fc.integer({ min: NOW - 5, max: NOW + 5 }), fc.integer({ min: NOW - 90 * HOUR, max: NOW })),
 });
 
@@ -31,7 +32,8 @@ function expected(all: readonly Recorded[], address: number, since: number): Sig
   if (seen.length === 0) return undefined;
   return {
     lastSeen: Math.max(...seen.map(({ lastSeen }) => lastSeen)),
-    severity: Math.max(0, ...seen.map(({ severity }) => (severity === ATTACK ? 0 : severity))),
+    severity: Math.max(0, ...seen.map(({ severity }) => (severity >= CONTACT ? 0 : severity))),
+    isInContact: seen.some(({ severity }) => severity >= CONTACT),
     hasAttacked: seen.some(({ severity }) => severity === ATTACK),
   };
 }
@@ -110,7 +112,7 @@ test("of very many addresses each is found, also after the tables have grown and
     const seen = [...(times.get(address) ?? []).entries()].filter(([, time]) => time >= since);
     if (seen.length === 0) return undefined;
     const [lastSeen, severity] = [Math.max(...seen.map(([, time]) => time)), Math.max(...seen.map(([index]) => index))];
-    return { lastSeen, severity, hasAttacked: false };
+    return { lastSeen, severity, isInContact: false, hasAttacked: false };
   };
   let random = 7;
   const next = (below: number) => {

@@ -18,7 +18,7 @@ import {
 
 /**
  * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are
- * 0 to 6 or `ATTACK`, times are milliseconds since 1970 UTC.
+ * 0 to 5, `CONTACT` or `ATTACK`, times are milliseconds since 1970 UTC.
  */
 export type Sightings = {
   /** Ignores times that are not later than the recorded one. Recording higher severities first takes less memory. */

@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { refreshOutdated } from "../address/lookup-caches.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { TIMELINE_COST } from "../costs.ts";
-import { ADDRESS, LIMIT, readScopes } from "../parameters.ts";
+import { ADDRESS, LIMIT, namedSensorScopes, readScopes } from "../parameters.ts";
 import { KEY_NEEDED } from "../sensors/operation.ts";
 import { CURSOR, getAddressObservations, OBSERVATIONS_FORMAT } from "./observations-operation.ts";
 import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
@@ -153,11 +153,4 @@ async function interactionOf(address: OfAddress, { read }: RouteDeps, signal: Ab
 function sensorScopes(caller: Caller): Scope[] {
   if (caller.workspaceId === undefined) throw new HttpError(403, KEY_NEEDED);
   return namedSensorScopes(caller);
-}
-
-/** The same for any caller: without a key, none. */
-function namedSensorScopes({ workspaceId, entitlements }: Caller): Scope[] {
-  if (workspaceId === undefined) return [];
-  const shared = entitlements.has("sensors") ? (["global", "community"] as const) : [];
-  return [{ dataset: "personal", workspaceId }, ...shared.map((dataset) => ({ dataset, workspaceId: "" }))];
 }

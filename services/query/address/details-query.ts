@@ -1,5 +1,7 @@
+import { PROOF } from "@noisefloor/clickhouse/client/contact-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
+import { PROOFS } from "@noisefloor/domain/tags/contact.ts";
 import { z } from "zod";
 import { allRows, IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
@@ -65,6 +67,14 @@ export const detailsRow = z.object({
   ),
   /** The reverse DNS name, and whether it leads back to the address. */
   named: column(latestIf("(rdns, rdns_validated)", "rdns != ''"), z.tuple([z.string(), z.boolean()])),
+  /** The latest observation that proves contact, in milliseconds; at 0 where none does. */
+  contact: column(
+    latestIf(
+      `(toUnixTimestamp64Milli(observed_at), ${PROOF}, ifNull(destination_port, 0), sensor_id, dataset, workspace_id)`,
+      "established",
+    ),
+    z.tuple([z.int(), z.enum(PROOFS).or(z.literal("")), z.int(), z.string(), z.string(), z.string()]),
+  ),
 });
 export const DETAIL_COLUMNS = Object.entries(detailsRow.shape)
   .map(([name, schema]) => `${SQL.get(schema)?.sql} AS ${name}`)

@@ -11,8 +11,8 @@ export const RECORD_COLUMNS = `toString(source_ip) AS ip, toUnixTimestamp64Milli
       groupUniqArrayIf(tag_id, tag_id != ${NIL_TAG}) AS tag_ids`;
 
 /**
- * When addresses were last seen since `since`, and the tags they were seen with since then, known or not, and that of
- * attacks. Times in milliseconds. Addresses that were not seen have no row. One table and no join, which would have to be planned: what
+ * When addresses were last seen since `since`, and the tags they were seen with since then, known or not, and those of
+ * attacks and of contact. Times in milliseconds. Addresses that were not seen have no row. One table and no join, which would have to be planned: what
  * is joined to the rows is in memory anyway.
  */
 export const lookUpAddresses = defineQuery({

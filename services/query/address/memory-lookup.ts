@@ -27,9 +27,9 @@ export function lookUpInMemory(inMemory: FindInMemory, lookUpInStore: LookUpAddr
   };
 }
 
-function toNoise({ lastSeen, severity, hasAttacked }: Sighting, actor: string | undefined): NoiseSummary {
+function toNoise({ lastSeen, severity, isInContact, hasAttacked }: Sighting, actor: string | undefined): NoiseSummary {
   const worst = INTENTIONS[severity - 1];
   const standing = { isActor: actor !== undefined, hasAttacked };
   const classification: Classification = classify(worst === undefined ? [] : [worst], standing);
-  return { lastSeen, classification, hasAttacked, actor };
+  return { lastSeen, classification, isSpoofable: !isInContact, hasAttacked, actor };
 }

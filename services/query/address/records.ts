@@ -17,7 +17,9 @@ export type AddressSummary = {
 export type NoiseSummary = {
   readonly lastSeen: number;
   readonly classification: Classification;
-  /** Whether sensors saw a login, a command, a download or a payload of it over TCP: see `isAttack`. */
+  /** Whether none of its observations proves contact, so that it could be forged: see `provesContact`. */
+  readonly isSpoofable: boolean;
+  /** Whether sensors saw a login, a command, a download or a payload of it: see `isAttack`. */
   readonly hasAttacked: boolean;
   /** The known benign actor in whose networks the address is. */
   readonly actor?: string | undefined;

@@ -1,10 +1,12 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { z } from "zod";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import type { AddressDetails } from "./details-query.ts";
 import type { AddressContext } from "./read-contexts.ts";
 import type { AddressSummary, NoiseRecord, RiotRecord } from "./records.ts";
 import type {
+  contactSchema,
   fullContextSchema,
   metadataSchema,
   quickContextSchema,
@@ -15,6 +17,8 @@ import type {
 
 /** The actor of an address that is of none that is known. */
 export const NO_ACTOR = "unknown";
+
+export const NO_CONTACT: AddressDetails["contact"] = [0, "", 0, "", "", ""];
 
 export const REQUEST_METADATA: z.input<typeof requestMetadataSchema> = { restricted_fields: [] };
 
@@ -34,16 +38,23 @@ export function toQuickContext(ip: string, { noise, riot }: AddressSummary): z.i
   };
 }
 
-/** The full form of operation 4, with every member: clients read them without a check. */
+/**
+ * The full form of operation 4, with every member: clients read them without a check.
+ * @param namedScopes whose sensors the caller may know by name.
+ */
 export function toFullContext(
   ip: string,
   context: AddressContext,
   catalogue: TagCatalogue,
+  namedScopes: readonly Scope[],
 ): z.input<typeof fullContextSchema> {
   return {
     ip,
     business_service_intelligence: toService(context.riot),
-    internet_scanner_intelligence: toScanner(context.noise, context.details, catalogue),
+    internet_scanner_intelligence: {
+      ...toScanner(context.noise, context.details, catalogue),
+      contact: toContact(context, namedScopes),
+    },
   };
 }
 
@@ -64,7 +75,7 @@ function toScanner(
   noise: NoiseRecord | undefined,
   details: AddressDetails | undefined,
   catalogue: TagCatalogue,
-): z.input<typeof scannerSchema> {
+): Omit<z.input<typeof scannerSchema>, "contact"> {
   const tags = (noise?.tagIds ?? []).flatMap((id) => catalogue.byId(id) ?? []);
   return {
     // Without details, its observations have expired since the lookup.
@@ -86,7 +97,7 @@ function toScanner(
       updated_at: tag.updated_at,
     })),
     actor: noise === undefined ? "" : (noise.actor ?? NO_ACTOR),
-    spoofable: false,
+    spoofable: noise?.isSpoofable ?? false,
     classification: noise?.classification ?? "",
     cves: [...new Set(tags.flatMap((tag) => tag.cves))].sort(),
     bot: false,
@@ -97,6 +108,16 @@ function toScanner(
     raw_data: details === undefined ? {} : toRawData(details),
     last_seen_timestamp: noise === undefined ? "" : formatTimestamp(noise.lastSeen).replace("T", " ").slice(0, 19),
   };
+}
+
+/** Of an address that could be forged by then, no observation that details were read from a moment later counts. */
+function toContact({ noise, details }: AddressContext, namedScopes: readonly Scope[]): z.input<typeof contactSchema> {
+  const [at, by, port, sensor, dataset, workspaceId] = details?.contact ?? NO_CONTACT;
+  if (noise === undefined || noise.isSpoofable || at === 0) {
+    return { observed_at: "", by: "", destination_port: 0, sensor: "" };
+  }
+  const isNamed = namedScopes.some((scope) => scope.dataset === dataset && scope.workspaceId === workspaceId);
+  return { observed_at: formatTimestamp(at), by, destination_port: port, sensor: isNamed ? sensor : "" };
 }
 
 function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {

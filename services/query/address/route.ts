@@ -4,7 +4,7 @@ import { boolean, readParameter, readPath } from "@noisefloor/http/requests/para
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
-import { ADDRESS, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
+import { ADDRESS, namedSensorScopes, readScopes, WORKSPACE_LABELS } from "../parameters.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import {
   ADDRESSES_BODY,
@@ -97,7 +97,7 @@ export function registerIp(app: FastifyInstance, deps: RouteDeps): void {
         return contexts.get(ip) ?? {};
       });
     const read = async () => {
-      if (!quick) return toFullContext(ip, await readContext(), deps.catalogue);
+      if (!quick) return toFullContext(ip, await readContext(), deps.catalogue, namedSensorScopes(caller));
       // Lookups of single addresses skip admission, so they never wait behind large requests.
       return toQuickContext(ip, await (isGlobalOnly(scopes) ? deps.lookUp(ip) : readContext()));
     };
@@ -121,7 +121,8 @@ export function registerIp(app: FastifyInstance, deps: RouteDeps): void {
           return toJsonArray(mapContexts(onlyFound(summaries, found), toQuickContext));
         }
         const contexts = onlyFound(asSent(streamContexts(routable, scopes, true, deps, deadline.signal), sent), found);
-        return toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
+        const named = namedSensorScopes(caller);
+        return toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue, named)));
       };
       const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, deadline }, () =>
         app.admission.run(request, bulkCost(routable.length, quick), deadline.signal, read),

@@ -1,3 +1,4 @@
+import { PROOFS } from "@noisefloor/domain/tags/contact.ts";
 import { z } from "zod";
 import { classification, count, date, none, texts, timestamp, uuid } from "../wire.ts";
 
@@ -93,12 +94,32 @@ const nothing = z.strictObject({});
 
 export const sentAddress = z.string().describe("As it was sent, where many were; else in dotted decimal.");
 
+/** Empty of an address that could be forged. */
+export const contactSchema = z
+  .strictObject({
+    observed_at: timestamp.or(none),
+    by: z
+      .enum(PROOFS)
+      .or(none)
+      .describe(
+        "What it did there: logged in, typed a `command`, made the sensor `download` or left a file, sent a `request`, a `tls` hello or an `ssh` banner, or no more than to complete the `connection`.",
+      ),
+    destination_port: count.describe("0 where the sensor reported none."),
+    sensor: z.string().describe("Empty where the caller may not know it."),
+  })
+  .meta({
+    id: "ProvenContact",
+    description: "The latest observation that proves that the address receives what is sent to it.",
+  });
+
 /** Members that the scanner part of /v3 shares with the flat form of /v2. */
 export const scannerShape = {
   first_seen: date.or(none),
   last_seen: date.or(none),
   actor: z.string(),
-  spoofable: z.boolean(),
+  spoofable: z
+    .boolean()
+    .describe("Whether it could be forged: no observation shows that it received what was sent to it."),
   classification: classification.or(none),
   bot: z.boolean(),
   vpn: z.boolean(),
@@ -113,7 +134,13 @@ export const scannerShape = {
 };
 
 export const scannerSchema = z
-  .strictObject({ ...scannerShape, found: z.boolean(), tags: z.array(contextTagSchema), cves: texts })
+  .strictObject({
+    ...scannerShape,
+    found: z.boolean(),
+    contact: contactSchema,
+    tags: z.array(contextTagSchema),
+    cves: texts,
+  })
   .meta({ id: "InternetScanner", description: "The scanning seen from the address." });
 
 export const fullContextSchema = z
@@ -150,6 +177,13 @@ export const EXAMPLE_SCANNER = {
   last_seen_timestamp: "2026-11-20 17:01:34",
 } as const;
 
+export const EXAMPLE_CONTACT = {
+  observed_at: "2026-11-20T17:01:30Z",
+  by: "login",
+  destination_port: 22,
+  sensor: "",
+} as const;
+
 export const EXAMPLE_CONTEXT = {
   ip: "192.175.48.6",
   business_service_intelligence: {
@@ -162,5 +196,5 @@ export const EXAMPLE_CONTEXT = {
     reference: "",
     trust_level: "",
   },
-  internet_scanner_intelligence: { ...EXAMPLE_SCANNER, found: true, tags: [], cves: [] },
+  internet_scanner_intelligence: { ...EXAMPLE_SCANNER, found: true, contact: EXAMPLE_CONTACT, tags: [], cves: [] },
 } as const;

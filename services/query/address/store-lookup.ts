@@ -2,6 +2,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
+import { CONTACT_TAG_ID } from "@noisefloor/domain/tags/contact.ts";
 import { classify } from "@noisefloor/domain/tags/classification.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { yieldToEventLoop } from "@noisefloor/domain/time/yield.ts";
@@ -78,6 +79,7 @@ function toNoise(row: LookupRow, actor: string | undefined, catalogue: LookupCac
       tags.map((tag) => tag.intention),
       { isActor: actor !== undefined, hasAttacked },
     ),
+    isSpoofable: !row.tag_ids.includes(CONTACT_TAG_ID),
     hasAttacked,
     tagIds: tags.map((tag) => tag.id).sort(),
     ...(actor === undefined ? {} : { actor }),

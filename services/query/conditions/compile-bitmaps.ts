@@ -2,7 +2,7 @@ import { type BoundValues, bindValues } from "@noisefloor/clickhouse/client/boun
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { scopesParam } from "../scope-sql.ts";
-import { type AddressSet, keyOf, SEEN, type SetQuery, visitTree } from "./address-set.ts";
+import { and, type AddressSet, keyOf, SEEN, type SetQuery, set, visitTree } from "./address-set.ts";
 import { textMerger } from "./merge-texts.ts";
 import { anchorsOf } from "./reach.ts";
 import { countRowsSql, MAX_SETS_JOINED, readBitmapsSql } from "./read-sets.ts";
@@ -15,6 +15,8 @@ export type CompileOptions = {
   readonly isOwnSensorsOnly: boolean;
   /** Milliseconds since 1970 UTC: the plan reaches only addresses that were seen since then. */
   readonly reach?: number | undefined;
+  /** Another search of which the addresses in reach are counted. */
+  readonly beside?: SetQuery | undefined;
   /** The values of a SELECT that has more than the search. */
   readonly values?: BoundValues;
 };
@@ -22,7 +24,8 @@ export type CompileOptions = {
 export type CompiledSearch = {
   /**
    * SQL: a SELECT of one row with two bitmaps of addresses as numbers: those `matching`, and those `found` in reach.
-   * The array `narrower` has for each of the narrower searches how many addresses of `found` match it, too.
+   * The array `narrower` has for each of the narrower searches how many addresses of `found` match it, too;
+   * `beside` is how many the search beside it has.
    */
   readonly sql: string;
   /** As {@link searchParams}. */
@@ -44,7 +47,7 @@ export const searchParams = z.object({ scopes: scopesParam, from: z.int() }).cat
  */
 export function compileSearch(
   query: SetQuery,
-  { scopes, from, reach, values = bindValues(), isOwnSensorsOnly }: CompileOptions,
+  { scopes, from, reach, beside, values = bindValues(), isOwnSensorsOnly }: CompileOptions,
   narrower: readonly SetQuery[] = [],
 ): CompiledSearch {
   const { bind, params } = values;
@@ -85,8 +88,11 @@ export function compileSearch(
     return `bitmapAndnot(matching, bitmapAndnot(${joinBitmaps("bitmapOr", earlier)}, ${again}))`;
   };
   const found = reach === undefined ? "matching" : withinReach(reach);
+  const inReach = reach === undefined ? [] : [set({ ...SEEN, after: reach })];
+  const counted = beside === undefined ? "0" : `bitmapCardinality(${toBitmap(merge(and([beside, ...inReach])))})`;
   const bitmaps = readBitmapsSql(sources, bind);
-  const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}]::Array(UInt64) AS narrower FROM (${bitmaps})`;
+  const sql = `SELECT ${matching} AS matching, ${found} AS found, [${counts.join(", ")}]::Array(UInt64) AS narrower,
+    ${counted} AS beside FROM (${bitmaps})`;
   const countSets = () => countRowsSql(sources.slice(0, sets.length));
   return { sql, params: { ...params, scopes: [...scopes], from }, scopes: context.scopes, sets, countSets };
 }

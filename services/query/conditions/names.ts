@@ -3,7 +3,7 @@ import { ATTACK_TAG_ID } from "@noisefloor/domain/tags/attack.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { BenignNetworks } from "../address/benign-networks.ts";
-import { and, facetIn, NONE, not, or, type SetQuery, set } from "./address-set.ts";
+import { and, facet, facetIn, NONE, not, or, type SetQuery, set } from "./address-set.ts";
 import { comparableActors } from "./comparable-names.ts";
 
 /** What conditions mean by names: the tags, and the lists of benign networks. */
@@ -68,6 +68,10 @@ function classificationSets(wanted: Intention, names: Names): SetQuery {
 
 /** The addresses that attacked. */
 export const ATTACKED = facetIn("tag", [ATTACK_TAG_ID]);
+
+/** The addresses of which an observation proves contact, and all others that were seen: those could be forged. */
+export const IN_CONTACT = facet("contact", { type: "exists" });
+export const SPOOFABLE = not(IN_CONTACT);
 
 /** The addresses of known benign actors whose names match. */
 export function actors(match: TextMatch | "any", { networks: { lists, hasActors } }: Names): SetQuery {

@@ -21,7 +21,7 @@ import {
   set,
 } from "./address-set.ts";
 import { comparableCountries } from "./comparable-names.ts";
-import { actors, classifications, classified, idsOf, type Names, tagged } from "./names.ts";
+import { actors, classifications, classified, IN_CONTACT, idsOf, type Names, SPOOFABLE, tagged } from "./names.ts";
 
 /** Each takes about a microsecond. */
 const COMPARISONS_PER_STEP = 5_000;
@@ -189,6 +189,7 @@ const NAMED: {
     const all = services(() => true, names);
     return match.type === "equals" && match.text === "false" ? not(all) : all;
   },
+  spoofable: (match) => (match.type === "equals" && match.text === "false" ? IN_CONTACT : SPOOFABLE),
   country: (match) => countries(match, true),
   country_code: (match) => countries(match, false),
   protocol(match) {

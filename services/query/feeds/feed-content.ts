@@ -43,6 +43,8 @@ export type FeedItem = {
   /** Empty where unknown, as the country's code is. */
   readonly organization: string;
   readonly country: string;
+  /** Whether it could be forged. */
+  readonly spoofable: boolean;
 };
 
 /** Items in numeric order of their addresses, then of their names, in blocks, read from the store while a form is written. */
@@ -69,6 +71,7 @@ export type FeedObject = {
   readonly validUntil: Date;
   readonly classification: FeedItem["classification"];
   readonly tags: readonly string[];
+  readonly spoofable: boolean;
   /** Set when none of its observations is stored any more: it says nothing but its address. */
   readonly isErased?: boolean;
   /** Whether it has left the feed. */

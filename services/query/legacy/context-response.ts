@@ -1,7 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { AddressDetails } from "../address/details-query.ts";
 import type { AddressContext } from "../address/read-contexts.ts";
-import { countryName, toFullContext } from "../address/response.ts";
+import { countryName, NO_CONTACT, toFullContext } from "../address/response.ts";
 import type { SeenAddress } from "./context-schema.ts";
 
 /** The v2 context of an address; undefined when it was not observed. */
@@ -13,7 +13,7 @@ export function toSeenAddress(
   if (context === undefined) return undefined;
   const { noise, details = NO_DETAILS } = context;
   if (noise === undefined) return undefined;
-  const scanner = toFullContext(ip, context, catalogue).internet_scanner_intelligence;
+  const scanner = toFullContext(ip, context, catalogue, []).internet_scanner_intelligence;
   return {
     ip,
     seen: true,
@@ -53,6 +53,7 @@ const NO_DETAILS: Omit<AddressDetails, "ip" | "first_seen"> = {
   city: "",
   coordinates: [0, 0],
   named: ["", false],
+  contact: NO_CONTACT,
 };
 
 function toMetadata(details: typeof NO_DETAILS): SeenAddress["metadata"] {

@@ -241,8 +241,13 @@ export function registerLegacy(app: FastifyInstance, deps: RouteDeps): void {
 function toQuick(ip: string, record: AddressSummary | undefined): z.input<typeof quickSchema> {
   const noise = record?.noise !== undefined;
   const riot = record?.riot !== undefined;
-  const code = record === undefined ? "0x07" : noise && riot ? "0x10" : riot ? "0x09" : noise ? "0x01" : "0x00";
-  return { ip, noise, riot, code };
+  return { ip, noise, riot, code: record === undefined ? "0x07" : codeOf(record) };
+}
+
+function codeOf({ noise, riot }: AddressSummary): z.input<typeof quickSchema>["code"] {
+  if (noise === undefined) return riot === undefined ? "0x00" : "0x09";
+  if (riot !== undefined) return "0x10";
+  return noise.isSpoofable ? "0x02" : "0x01";
 }
 
 function toPing(address: string, plan: string, now: number): z.input<typeof pingSchema> {

@@ -31,8 +31,10 @@ export const quickSchema = z
     noise: z.boolean(),
     riot: z.boolean(),
     code: z
-      .enum(["0x00", "0x01", "0x07", "0x09", "0x10"])
-      .describe("`0x00` never seen, `0x01` noise, `0x07` no valid address, `0x09` riot, `0x10` both."),
+      .enum(["0x00", "0x01", "0x02", "0x07", "0x09", "0x10"])
+      .describe(
+        "`0x00` never seen, `0x01` noise, `0x02` noise that could be forged, `0x07` no valid address, `0x09` riot, `0x10` both.",
+      ),
   })
   .meta({ id: "LegacyQuick" });
 

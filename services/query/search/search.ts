@@ -93,9 +93,15 @@ export async function prepareSearch(parameters: SearchParameters, deps: SearchDe
   };
 }
 
-/** @param narrower searches of which each is counted within this one. */
-export const compile = ({ resolved, ...search }: Search, narrower: readonly SetQuery[] = []): CompiledSearch =>
-  compileSearch(resolved, search, narrower);
+/**
+ * @param narrower searches of which each is counted within this one.
+ * @param beside a search that is counted, too.
+ */
+export const compile = (
+  { resolved, ...search }: Search,
+  narrower: readonly SetQuery[] = [],
+  beside?: SetQuery,
+): CompiledSearch => compileSearch(resolved, { ...search, beside }, narrower);
 
 /** Reads a query as it runs, with the names that it was read by. */
 export async function readMeant(

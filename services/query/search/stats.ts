@@ -4,7 +4,7 @@ import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countryName } from "../address/response.ts";
-import { actors, classified } from "../conditions/names.ts";
+import { actors, classified, SPOOFABLE } from "../conditions/names.ts";
 import { WORKSPACE_LABELS } from "../parameters.ts";
 import { classification, count, counts, NOT_ENTITLED, none, uuid } from "../wire.ts";
 import { describeSearch } from "./adjusted-query.ts";
@@ -61,7 +61,7 @@ export const searchStats = defineOperation({
   path: "/v3/gnql/stats",
   summary: "What the addresses that match a query have in common",
   description:
-    "Distinct addresses by classification, organization, actor, country, tag and network, most first, ties by name. An address counts under each value that it has. Does not count as a lookup.",
+    "Distinct addresses by classification, by whether they could be forged, and by organization, actor, country, tag and network, most first, ties by name. An address counts under each value that it has. Does not count as a lookup.",
   queryParameters: [QUERY, ENTRIES, SEARCH_DAYS, WORKSPACE_LABELS],
   success: { status: 200, description: "The lists, possibly empty.", schema: statsSchema, example: EXAMPLE },
   errorResponses: {
@@ -103,7 +103,7 @@ function registerStats(
     const search = await readSearch(request, readParameter(request.query, SEARCH_DAYS), deps, signal);
     const limit = readParameter(request.query, ENTRIES);
     const questions = deps.answerSearch(app, { request, reply, signal });
-    const { counted, classes, actorCounts, valuesOf } = await readStats(search, questions);
+    const { counted, classes, spoofable, actorCounts, valuesOf } = await readStats(search, questions);
     const countries = mostFirst(
       valuesOf("country").map(({ value, count }) => ({ name: countryName(value.toUpperCase()), count })),
       limit,
@@ -117,7 +117,7 @@ function registerStats(
       count: counted.count,
       stats: {
         classifications: mostFirst(classes, limit).map(({ name, count }) => ({ classification: name, count })),
-        spoofable: counted.count === 0 ? [] : [{ spoofable: false, count: counted.count }],
+        spoofable: mostFirst(spoofable, limit).map(({ name, count }) => ({ spoofable: name === "true", count })),
         organizations: valuesOf("organization", limit).map(({ value, count }) => ({ organization: value, count })),
         actors: mostFirst(actorCounts, limit).map(({ name, count }) => ({ actor: name, count })),
         countries,
@@ -136,6 +136,7 @@ async function readStats(search: Search, questions: Questions) {
   const { names } = search;
   const actorNames = [...new Set([...names.networks.lists.actor.values()].map(({ name }) => name))];
   const narrower = [
+    SPOOFABLE,
     ...INTENTIONS.map((name) => classified(name, names)),
     ...actorNames.map((name) => actors({ type: "equals", text: name.toLowerCase() }, names)),
   ];
@@ -143,10 +144,15 @@ async function readStats(search: Search, questions: Questions) {
     questions.counts(search, narrower),
     questions.values(search, ["network", "country", "tag"], MAX_ENTRIES),
   ]);
-  const countOf = (index: number) => counted.narrower[index] ?? 0;
+  const [spoofable = 0, ...counts] = counted.narrower;
+  const countOf = (index: number) => counts[index] ?? 0;
   return {
     counted,
     valuesOf: (name: CountedField, limit?: number) => values.filter(({ field }) => field === name).slice(0, limit),
+    spoofable: [
+      { name: "false", count: counted.count - spoofable },
+      { name: "true", count: spoofable },
+    ],
     classes: INTENTIONS.map((name, index) => ({ name, count: countOf(index) })),
     actorCounts: actorNames.map((name, index) => ({ name, count: countOf(INTENTIONS.length + index) })),
   };

@@ -1,7 +1,7 @@
 import { defineOperation } from "@noisefloor/http/operations/operation.ts";
 import { choice, wholeNumber } from "@noisefloor/http/requests/parameters.ts";
 import { z } from "zod";
-import { EXAMPLE_SCANNER, scannerSchema } from "../address/schema.ts";
+import { EXAMPLE_CONTACT, EXAMPLE_SCANNER, scannerSchema } from "../address/schema.ts";
 import { otherLengths, WORKSPACE_LABELS } from "../parameters.ts";
 import { ADJUSTED_QUERY_HEADER } from "../search/adjusted-query.ts";
 import { SEARCH, wrongQuery } from "../search/operations.ts";
@@ -98,7 +98,13 @@ export const timeseries = defineOperation({
       "2026-11-20-14": [
         {
           ip: "192.175.48.6",
-          internet_scanner_intelligence: { ...EXAMPLE_SCANNER, found: true, tags: ["Mirai"], cves: [] },
+          internet_scanner_intelligence: {
+            ...EXAMPLE_SCANNER,
+            found: true,
+            contact: EXAMPLE_CONTACT,
+            tags: ["Mirai"],
+            cves: [],
+          },
         },
       ],
     },

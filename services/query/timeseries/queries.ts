@@ -1,4 +1,5 @@
 import { ATTACK_TAG, IS_ATTACK } from "@noisefloor/clickhouse/client/attack-sql.ts";
+import { CONTACT_TAG } from "@noisefloor/clickhouse/client/contact-sql.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { OBSERVATIONS } from "@noisefloor/clickhouse/client/table-names.ts";
 import { z } from "zod";
@@ -67,7 +68,8 @@ export const bucketDetails = defineQuery({
   name: "timeseries-details",
   sql: `
     SELECT ${BUCKET} AS bucket, toUnixTimestamp64Milli(max(observed_at)) AS latest,
-      groupUniqArrayArray(if(${IS_ATTACK}, arrayPushBack(tags, ${ATTACK_TAG}), tags)) AS tag_ids, ${DETAIL_COLUMNS}
+      groupUniqArrayArray(arrayConcat(tags, if(${IS_ATTACK}, [${ATTACK_TAG}], []),
+        if(established, [${CONTACT_TAG}], []))) AS tag_ids, ${DETAIL_COLUMNS}
     FROM ${OBSERVATIONS} FINAL
     PREWHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES} AND ${IN_WINDOW}
     WHERE bitShiftLeft(toUInt64(bucket), 32) + toUInt32(source_ip) IN {pairs:Array(UInt64)}

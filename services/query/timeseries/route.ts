@@ -7,6 +7,7 @@ import { toFullContext } from "../address/response.ts";
 import type { RouteDeps } from "../address/route-deps.ts";
 import { toRecord } from "../address/store-lookup.ts";
 import { timeseriesCost } from "../costs.ts";
+import { namedSensorScopes } from "../parameters.ts";
 import { adjustedQueryOf, setAdjustedQuery } from "../search/adjusted-query.ts";
 import { INTERVAL, LIMIT, OFFSET, timeseries, timeseriesStats } from "./operations.ts";
 import { bucketDetails, countMatching, listMatching } from "./queries.ts";
@@ -106,14 +107,19 @@ async function* readRows(series: Series, pairs: readonly Pair[], deps: RouteDeps
     for (const { bucket, ip } of part) {
       const known = byPair.get(`${bucket} ${numberToIpv4(ip)}`);
       // Without, its observations have been removed since the pairs were found.
-      if (known !== undefined) yield { bucket, row: toRow(known, deps) };
+      if (known !== undefined) yield { bucket, row: toRow(known, series, deps) };
     }
   }
 }
 
-function toRow({ ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>, deps: RouteDeps) {
+function toRow(
+  { ip, latest, tag_ids, ...details }: z.output<(typeof bucketDetails)["row"]>,
+  { search }: Series,
+  deps: RouteDeps,
+) {
+  const namedScopes = namedSensorScopes(search.caller);
   const context = { ...toRecord(ip, { ip, latest, tag_ids }, deps), details: { ...details, ip } };
-  const { internet_scanner_intelligence: scanner } = toFullContext(ip, context, deps.catalogue);
+  const { internet_scanner_intelligence: scanner } = toFullContext(ip, context, deps.catalogue, namedScopes);
   return { ip, internet_scanner_intelligence: { ...scanner, tags: scanner.tags.map(({ name }) => name) } };
 }
 

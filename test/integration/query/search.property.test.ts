@@ -126,7 +126,14 @@ const statsSchema = z.object({
 });
 /** The member that names an entry of a list. */
 const STATS = {
-  ...{ classifications: "classification", actors: "actor", countries: "country", tags: "tag", asns: "asn" },
+  ...{
+    classifications: "classification",
+    spoofable: "spoofable",
+    actors: "actor",
+    countries: "country",
+    tags: "tag",
+    asns: "asn",
+  },
 };
 
 /** The statistics of a search, and what its addresses did. */

@@ -26,6 +26,7 @@ const UNREMARKABLE: Omit<FeedItem, "ip"> = {
   asn: 4134,
   organization: "Example Networks",
   country: "VN",
+  spoofable: false,
 };
 
 /** A list of these addresses, in numeric order. @param known what is said of single ones, by address. */
@@ -74,7 +75,7 @@ export async function* objectsOf(
 ) {
   for await (const block of itemsOf(addresses, known)) {
     yield block.map(
-      ({ ip, firstSeen, lastSeen, classification, tags }): FeedObject => ({
+      ({ ip, firstSeen, lastSeen, classification, tags, spoofable }): FeedObject => ({
         id: indicatorUuidOf(ip),
         ip,
         link: `https://noisefloor.example.org/ip/${ip}`,
@@ -85,6 +86,7 @@ export async function* objectsOf(
         validUntil: new Date(lastSeen.getTime() + FEED.ttlHours * HOUR_MS),
         classification,
         tags,
+        spoofable,
         isRevoked,
       }),
     );

@@ -106,6 +106,8 @@ function makeMembers(random: Random, scope: MarkedScope, tags: readonly Tag[]): 
     sensorId: random.chance(0.3) ? "roaming" : `sensor-${mark}-${random.int(0, 3)}`,
     port: some(() => (random.chance(0.3) ? 22 : 10_000 + number * 100 + random.int(0, 9))),
     transport: some(() => random.pick(["tcp", "udp", "icmp"])),
+    // Often a bare packet, so that some addresses could be forged.
+    established: random.chance(0.6) ? false : some(() => true),
     method: marked("M"),
     path: marked("/path"),
     userAgent: marked("agent"),
@@ -152,6 +154,7 @@ export function toWire(one: Marked): Record<string, unknown> {
     workspace_id: one.workspaceId,
     destination_port: one.port,
     transport: one.transport,
+    established: one.established,
     tags: one.tagIds,
     http: {
       method: one.method,

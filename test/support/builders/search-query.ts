@@ -153,6 +153,8 @@ function randomCondition(random: Random, words: QueryWords): string {
         "trust_level:2",
         "protocol:tcp",
         "protocol:icmp",
+        "spoofable:true",
+        "spoofable:false",
         "bot:false",
         "mobile:false",
         "metadata.os:linux",

@@ -1,7 +1,7 @@
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import type { Marked } from "../builders/marked-observations.ts";
-import { createOracle, rfc3339 } from "./oracle.ts";
+import { createOracle, isSpoofable, proofOf, rfc3339 } from "./oracle.ts";
 
 const EVERYWHERE = ["global", "community", "personal"];
 const COUNTRIES: Readonly<Record<string, string>> = { DE: "Germany", VN: "Vietnam", BR: "Brazil" };
@@ -103,8 +103,9 @@ function expectedScanner(ip: string, known: Known) {
     found: isSeen,
     tags: tags.map(({ id, slug, intention, cves }) => expect.objectContaining({ id, slug, intention, cves })),
     actor: isSeen ? (known.actorOf(ip) ?? "unknown") : "",
-    spoofable: false,
+    spoofable: isSpoofable(seen),
     classification: isSeen ? classification : "",
+    contact: expectedContact(seen),
     cves: sorted(tags.flatMap(({ cves }) => cves)),
     bot: false,
     vpn: false,
@@ -114,6 +115,16 @@ function expectedScanner(ip: string, known: Known) {
     raw_data: isSeen ? expectedRawData(seen) : {},
     last_seen_timestamp: isSeen ? rfc3339(last).replace("T", " ").replace("Z", "") : "",
   };
+}
+
+/** The latest observation that proves contact. Of the shared datasets these callers know no sensors. */
+function expectedContact(seen: readonly Marked[]) {
+  const [latest] = seen
+    .filter((one) => proofOf(one) !== undefined)
+    .toSorted((a, b) => b.at - a.at || (a.observationId < b.observationId ? 1 : -1));
+  if (latest === undefined) return { observed_at: "", by: "", destination_port: 0, sensor: "" };
+  const sensor = latest.dataset === "personal" ? latest.sensorId : "";
+  return { observed_at: rfc3339(latest.at), by: proofOf(latest), destination_port: latest.port ?? 0, sensor };
 }
 
 function expectedMetadata(seen: readonly Marked[]) {
@@ -215,7 +226,7 @@ export function expectedFlat(ip: string, known: Known) {
     last_seen,
     actor,
     classification,
-    spoofable: false,
+    spoofable: isSpoofable(seen),
     bot: false,
     vpn: false,
     vpn_service: "",
@@ -257,7 +268,9 @@ export function expectedRiot(ip: string, known: Known) {
 
 /** `GET /v2/noise/quick/{ip}`. */
 export function expectedCode(ip: string, known: Known) {
-  const noise = known.seen.some((one) => one.ip === ip);
+  const seen = known.seen.filter((one) => one.ip === ip);
+  const noise = seen.length > 0;
   const riot = known.serviceOf(ip) !== undefined;
-  return { ip, noise, riot, code: noise ? (riot ? "0x10" : "0x01") : riot ? "0x09" : "0x00" };
+  const alone = isSpoofable(seen) ? "0x02" : "0x01";
+  return { ip, noise, riot, code: noise ? (riot ? "0x10" : alone) : riot ? "0x09" : "0x00" };
 }

@@ -13,11 +13,21 @@ export type Seen = {
   readonly workspaceId?: string;
   readonly tagIds: readonly string[];
   readonly transport?: string | undefined;
+  /** What its sensor says of the handshake. */
+  readonly established?: boolean | undefined;
   readonly loginAttempts?: number | undefined;
   readonly credentials?: readonly { readonly username?: string; readonly password?: string }[] | undefined;
   readonly commands?: readonly string[] | undefined;
   readonly urls?: readonly string[] | undefined;
   readonly payloads?: readonly string[] | undefined;
+  readonly method?: string | undefined;
+  readonly path?: string | undefined;
+  readonly userAgent?: string | undefined;
+  readonly headers?: readonly string[] | undefined;
+  readonly cookies?: readonly string[] | undefined;
+  readonly ja3?: string | undefined;
+  readonly ja4?: string | undefined;
+  readonly hassh?: string | undefined;
 };
 
 export type OracleTag = { readonly id: string; readonly intention: Intention };
@@ -89,8 +99,33 @@ export function classOf(seen: readonly Seen[], tags: readonly OracleTag[], isAct
   return intentions.has("benign") && !intentions.has("unknown") && !hasAttacked ? "benign" : "unknown";
 }
 
-const isAttack = ({ transport, loginAttempts = 0, credentials = [], commands = [], urls = [], payloads = [] }: Seen) =>
-  transport === "tcp" && loginAttempts + credentials.length + commands.length + urls.length + payloads.length > 0;
+/** What an observation has that only a connection carries; over UDP, the same can be forged. */
+function didWhat(one: Seen): string | undefined {
+  const { method, path, userAgent, headers = [], cookies = [], ja3, ja4, hassh } = one;
+  const { loginAttempts = 0, credentials = [], commands = [], urls = [], payloads = [] } = one;
+  if (loginAttempts + credentials.length > 0) return "login";
+  if (commands.length > 0) return "command";
+  if (urls.length + payloads.length > 0) return "download";
+  if (method || path || userAgent || headers.length + cookies.length > 0) return "request";
+  if (ja3 || ja4) return "tls";
+  return hassh ? "ssh" : undefined;
+}
+
+const isAttack = (one: Seen) =>
+  proofOf(one) !== undefined && ["login", "command", "download"].includes(didWhat(one) ?? "");
+
+/** By what an observation alone shows that its source received what was sent to it; undefined if it does not. */
+export function proofOf(one: Seen): string | undefined {
+  if (one.established === false) return undefined;
+  if (one.established === true) {
+    return one.transport === undefined || one.transport === "tcp" ? (didWhat(one) ?? "connection") : undefined;
+  }
+  return one.transport === "tcp" ? didWhat(one) : undefined;
+}
+
+/** Whether none of some observations of an address shows that. */
+export const isSpoofable = (seen: readonly Seen[]) =>
+  seen.length > 0 && seen.every((one) => proofOf(one) === undefined);
 
 /**
  * The sample that a bucket must show: the `most` addresses with the lowest hash, ascending. The hash is ClickHouse's

@@ -1,7 +1,7 @@
 import type { Pattern, Query } from "@noisefloor/domain/query-language/query.ts";
 import type { Marked } from "../builders/marked-observations.ts";
 import type { Known } from "./address-oracle.ts";
-import { classOf } from "./oracle.ts";
+import { classOf, isSpoofable } from "./oracle.ts";
 
 /** What is stored of one address, of all that counts. */
 type Address = {
@@ -66,6 +66,7 @@ function matches(query: Query, address: Address): boolean {
       if (query.field === "riot") {
         return (query.text === "true") === (address.known.serviceOf(address.ip) !== undefined);
       }
+      if (query.field === "spoofable") return (query.text === "true") === isSpoofable(address.seen);
       return saidOf(query.field, address).some((text) => text !== "" && text.toLowerCase() === query.text);
     case "words":
       return saidOf(query.field, address).some((text) => hasWords(text, query.words, isCode(query.field, text)));

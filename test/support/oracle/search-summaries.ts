@@ -1,7 +1,7 @@
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Marked } from "../builders/marked-observations.ts";
 import type { Known } from "./address-oracle.ts";
-import { classOf } from "./oracle.ts";
+import { classOf, isSpoofable } from "./oracle.ts";
 
 const COUNTRIES: Readonly<Record<string, string>> = { DE: "Germany", VN: "Vietnam", BR: "Brazil" };
 
@@ -56,8 +56,14 @@ export function expectedStats(addresses: ReadonlySet<string>, known: Known) {
   const counted = (valuesOf: (one: Marked) => readonly (string | undefined)[]) =>
     Object.fromEntries(countByValue(addresses, known.seen, valuesOf));
   const classCounts = INTENTIONS.map((name) => [name, classes.filter((one) => one === name).length] as const);
+  const forged = [...addresses].filter((ip) => isSpoofable(seenOf(ip))).length;
+  const spoofableCounts = [
+    ["false", addresses.size - forged],
+    ["true", forged],
+  ] as const;
   return {
     classifications: Object.fromEntries(classCounts.filter(([, count]) => count > 0)),
+    spoofable: Object.fromEntries(spoofableCounts.filter(([, count]) => count > 0)),
     actors: counted(({ ip }) => [actorsOf(ip)]),
     countries: counted(({ country = "" }) => [COUNTRIES[country]]),
     tags: counted(({ tagIds }) => known.tags.flatMap(({ id, name }) => (tagIds.includes(id) ? [name] : []))),

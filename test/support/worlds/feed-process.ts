@@ -31,6 +31,7 @@ export async function startFeedProcess(
     accessCache: cache,
     plans: DEFAULT_PLANS,
     ownAddresses: [],
+    listsSpoofable: false,
     now,
   };
   await storeOwnAddresses(client, cache, more.ownAddresses ?? [], now());

@@ -91,13 +91,16 @@ export type WorldOptions = {
   readonly server?: ClickHouseConnection;
   /** OWN_ADDRESSES. */
   readonly ownAddresses?: readonly string[];
+  /** FEEDS_LIST_SPOOFABLE. */
+  readonly listsSpoofable?: boolean;
   /** How often the caches look for changes. By default they change with `refresh` alone, which costs no queries. */
   readonly pollIntervalMs?: number;
 };
 
 /** @param now the clock of the services, in milliseconds since 1970 UTC. */
 export async function createWorld(now: () => number, options: WorldOptions = {}): Promise<World> {
-  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs, ownAddresses = [] } = options;
+  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs } = options;
+  const { ownAddresses = [], listsSpoofable = false } = options;
   const database = await takeDatabase(server);
   const { connection, client, key } = database;
   const polling = pollIntervalMs === undefined ? undefined : await openCaches(client, pollIntervalMs);
@@ -119,6 +122,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       accessCache,
       plans: DEFAULT_PLANS,
       ownAddresses,
+      listsSpoofable,
       retentionDays: () => retentionDays,
       now,
       maxSeconds: 60,

@@ -5,7 +5,7 @@ import { searchPath } from "../routing/paths.ts";
 import { Hostile } from "../text/hostile.tsx";
 
 /** The fields of the search language that pages show values of. */
-export type SearchedField = SearchedMember["field"] | "classification" | "cve" | "ip" | "tag";
+export type SearchedField = SearchedMember["field"] | "classification" | "cve" | "ip" | "spoofable" | "tag";
 
 const nameOf = (searched: SearchedField) =>
   LISTED_FIELDS.find(({ kind }) => "field" in kind && kind.field === searched)?.name ?? searched;

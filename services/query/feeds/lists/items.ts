@@ -90,6 +90,7 @@ function visitorReader(asOf: number, deps: LookupDeps, signal: AbortSignal): Rea
         asn: row?.asn ?? 0,
         organization: row?.organization ?? "",
         country: row?.country ?? "",
+        spoofable: noise?.isSpoofable ?? false,
       };
     });
   };

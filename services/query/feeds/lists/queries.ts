@@ -6,16 +6,17 @@ import { type CompiledSearch, searchParams } from "../../conditions/compile-bitm
 import { allRows, facetRows, inScopes, scopesParam } from "../../scope-sql.ts";
 import { foundAddresses } from "../../search/queries.ts";
 
-/** How many addresses match, and all of them as numbers unless they are more than `limit`: one row a server. */
+/** How many addresses match, how many match the search beside it, and all of them as numbers unless they are more than `limit`: one row a server. */
 export const feedAddresses = ({ sql }: CompiledSearch) =>
   defineQuery({
     name: "feed-addresses",
     sql: `SELECT toUInt32(bitmapCardinality(found)) AS count,
+        toUInt32(beside) AS beside,
         if(count <= {limit:UInt32}, bitmapToArray(found), []) AS addresses
       FROM (${sql})`,
     combine: allRows,
     params: searchParams.extend({ limit: z.int() }),
-    row: z.object({ count: numberColumn, addresses: numberColumn }),
+    row: z.object({ count: numberColumn, beside: numberColumn, addresses: numberColumn }),
     format: "Native",
   });
 

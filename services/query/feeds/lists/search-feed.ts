@@ -5,7 +5,9 @@ import { isListedHost } from "@noisefloor/domain/callbacks/listed-host.ts";
 import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import type { LookupDeps } from "../../address/store-lookup.ts";
 import type { AuthorizedCaller } from "../../auth.ts";
+import { and } from "../../conditions/address-set.ts";
 import type { CompiledSearch } from "../../conditions/compile-bitmaps.ts";
+import { SPOOFABLE } from "../../conditions/names.ts";
 import { unadmitted } from "../../search/admit-query.ts";
 import { compile, prepareSearch, type SearchDeps } from "../../search/search.ts";
 import { readAttackers } from "../guard/attackers.ts";
@@ -27,6 +29,8 @@ export type FoundHosts = {
   readonly heldBack: number;
   /** Left out because they are guarded; of a truncated list, of those seen as recently as the listed. */
   readonly guarded: readonly GuardedAddress[];
+  /** How many a ready-made feed leaves out because they could be forged. */
+  readonly leftOutSpoofable: number;
   readonly isTruncated: boolean;
 };
 
@@ -51,8 +55,11 @@ export async function searchFeed(
 ): Promise<FoundHosts> {
   const { query } = feed;
   const days = feed.days === 0 ? undefined : feed.days;
-  const parameters = { caller: owner.caller, query, days, scopes: [GLOBAL_SCOPE] };
-  const compiled = compile(await prepareSearch(parameters, deps, unadmitted(signal)));
+  const prepare = (text: string) =>
+    prepareSearch({ caller: owner.caller, query: text, days, scopes: [GLOBAL_SCOPE] }, deps, unadmitted(signal));
+  const search = await prepare(query);
+  const wider = feed.queryWithSpoofable === undefined ? undefined : await prepare(feed.queryWithSpoofable);
+  const compiled = compile(search, [], wider && and([wider.resolved, SPOOFABLE]));
   if (feed.of === "callbacks") return findCallbacks(compiled, feed, owner, deps, signal);
   return { ...(await findVisitors(compiled, feed, owner, deps, signal)), names: [], heldBack: 0 };
 }
@@ -67,10 +74,14 @@ async function findVisitors(
   const { params } = compiled;
   const rows = await deps.read(feedAddresses(compiled), { ...params, limit: limit + SPARE }, signal);
   const leaveOut = (found: Uint32Array, most?: number) => leaveOutGuarded(found, { guard, limit: most }, deps, signal);
-  const count = rows.reduce((sum, row) => sum + row.count.reduce((all, one) => all + one, 0), 0);
+  const sumOf = (column: "count" | "beside") =>
+    rows.reduce((sum, row) => sum + row[column].reduce((all, one) => all + one, 0), 0);
+  const [count, leftOutSpoofable] = [sumOf("count"), sumOf("beside")];
   if (count <= limit + SPARE) {
     const found = await leaveOut(joined(rows.map((row) => row.addresses)));
-    if (found.addresses.length <= limit) return { ...found, addresses: found.addresses.sort(), isTruncated: false };
+    if (found.addresses.length <= limit) {
+      return { ...found, leftOutSpoofable, addresses: found.addresses.sort(), isTruncated: false };
+    }
   }
   for (let more = SPARE; ; more *= 2) {
     const blocks = await deps.read(newestAddresses(compiled), { ...params, limit: limit + more }, signal);
@@ -79,7 +90,7 @@ async function findVisitors(
     const isWhole = newest.length < limit + more;
     if (isWhole || found.addresses.length === limit) {
       const isTruncated = !isWhole || newest.length > found.addresses.length + found.guarded.length;
-      return { ...found, addresses: found.addresses.sort(), isTruncated };
+      return { ...found, leftOutSpoofable, addresses: found.addresses.sort(), isTruncated };
     }
   }
 }
@@ -114,6 +125,7 @@ async function findCallbacks(
       names: kept.filter((host) => !isIpv4(host)).sort(),
       guarded,
       heldBack,
+      leftOutSpoofable: 0,
       isTruncated: kept.length < listed.length || hosts.length === max,
     };
   }

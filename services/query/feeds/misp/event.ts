@@ -3,7 +3,7 @@ import type { Feed } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { attributeUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { FeedObject } from "../feed-content.ts";
-import { IDENTITY } from "../objects/indicator.ts";
+import { IDENTITY, labelsOf } from "../objects/indicator.ts";
 
 /** What a feed's event is made of. Its objects include those that left the feed, as revoked. */
 export type EventContent = {
@@ -65,7 +65,7 @@ function toAttribute({ id, of }: EventContent["feed"], object: FeedObject) {
       first_seen: formatTimestamp(object.firstSeen.getTime()),
       last_seen: formatTimestamp(object.lastSeen.getTime()),
     }),
-    comment: object.tags.join(" "),
+    comment: labelsOf(object).join(" "),
     ...(object.isRevoked ? { deleted: true } : {}),
   };
 }

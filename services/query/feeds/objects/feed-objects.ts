@@ -68,7 +68,7 @@ export async function* readObjects(
       deps.client,
       items.map(({ ip }) => ipv4ToNumber(ip)),
     );
-    yield items.map(({ ip, isGone = false, firstSeen, lastSeen, classification, tags }) => {
+    yield items.map(({ ip, isGone = false, firstSeen, lastSeen, classification, tags, spoofable }) => {
       const modifiedAt = (index.versions[place] ?? 0) * 1_000;
       const isRevoked = index.isRevoked[place++] === 1;
       const createdAt = isGone ? modifiedAt : Math.min(modifiedAt, created.get(ipv4ToNumber(ip)) ?? modifiedAt);
@@ -76,7 +76,7 @@ export async function* readObjects(
         ...{ id: indicatorUuidOf(ip), ip, link: `${deps.publicUrl}/ip/${ip}` },
         ...{ createdAt: new Date(createdAt), modifiedAt: new Date(modifiedAt) },
         ...{ firstSeen, lastSeen, validUntil: new Date(lastSeen.getTime() + ttlHours * HOUR_MS) },
-        ...{ classification, tags, isErased: isGone, isRevoked },
+        ...{ classification, tags, spoofable, isErased: isGone, isRevoked },
       };
     });
   }

@@ -41,11 +41,16 @@ export function toIndicator(object: FeedObject) {
   };
 }
 
-function factsOf({ classification, tags, link, lastSeen, validUntil }: FeedObject) {
+/** The slugs of its tags, and a word of one that could be forged. */
+export const labelsOf = ({ tags, spoofable }: Pick<FeedObject, "tags" | "spoofable">): readonly string[] =>
+  spoofable ? [...tags, "spoofable"] : tags;
+
+function factsOf({ classification, tags, spoofable, link, lastSeen, validUntil }: FeedObject) {
+  const labels = labelsOf({ tags, spoofable });
   const { type, confidence } = BY_CLASSIFICATION[classification];
   return {
     // A list may not be empty.
-    ...(tags.length === 0 ? {} : { labels: tags }),
+    ...(labels.length === 0 ? {} : { labels }),
     confidence,
     external_references: [{ source_name: "Noisefloor", url: link }],
     indicator_types: [type],

@@ -43,6 +43,9 @@ export const feedSchema = z
     held_back: count.describe(
       "How many callbacks are not listed because they are known hosts of code and files; 0 for a feed of visitors.",
     ),
+    left_out_spoofable: count.describe(
+      "How many matching addresses a ready-made feed does not list because they could be forged; 0 for other feeds.",
+    ),
     kept: count.describe("How many listed addresses are no longer found, and kept because the list fell."),
     fell_from: count.describe("As `Feed-Fell-From`; 0 where the list has no such header."),
     truncated: z.boolean().describe("Whether there are more than `limit`."),
@@ -70,6 +73,7 @@ export const EXAMPLE_FEED = {
   count: 1_234,
   guarded: 3,
   held_back: 0,
+  left_out_spoofable: 0,
   kept: 0,
   fell_from: 0,
   truncated: false,
@@ -101,6 +105,7 @@ export function toWireFeed(feed: Feed, head: RefreshHead | undefined): z.output<
     count: head?.count ?? 0,
     guarded: head?.guarded ?? 0,
     held_back: head?.heldBack ?? 0,
+    left_out_spoofable: head?.leftOutSpoofable ?? 0,
     kept: head?.kept ?? 0,
     fell_from: head?.fellFrom ?? 0,
     truncated: head?.isTruncated ?? false,

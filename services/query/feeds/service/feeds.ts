@@ -31,6 +31,8 @@ export type FeedsOptions = LookupDeps &
     readonly accessCache: Pick<AccessCache, "callerOfWorkspace" | "tokensOf">;
     readonly plans: Plans;
     readonly ownAddresses: readonly string[];
+    /** Whether ready-made feeds list what could be forged, too. */
+    readonly listsSpoofable: boolean;
     /** How often the feeds are looked through; without it they are refreshed when they are asked for alone. */
     readonly lookEveryMs?: number;
     /** Called when the looks begin to fail: lists that other processes refreshed cannot be read, say. */
@@ -77,7 +79,7 @@ const TOKEN_USES_MS = 60_000;
 
 export function openFeeds(options: FeedsOptions): Feeds {
   const { client, cache, accessCache, networks, ownAddresses, now, lookEveryMs, onLookError = () => {} } = options;
-  const registry = openRegistry(cache, options.catalogue);
+  const registry = openRegistry(cache, options.catalogue, options.listsSpoofable);
   const lists = openFeedLists({ client, now });
   const tokenUses = openTokenUses({
     ...{ client, now, onError: options.onTokenUseError ?? (() => {}) },

@@ -26,11 +26,17 @@ const BY_NAME: Readonly<Record<(typeof READY_MADE_NAMES)[number], ReadyMade>> = 
   },
 };
 
+export type ReadyMadeOptions = {
+  readonly tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined };
+  /** Whether they list what could be forged, too. */
+  readonly listsSpoofable: boolean;
+};
+
 /** The feed of a workspace that needs no definition; undefined when no such feed has this name. */
 export function readyMadeFeed(
   workspaceId: string,
   name: string,
-  tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
+  { tags, listsSpoofable }: ReadyMadeOptions,
 ): Feed | undefined {
   const ownName = READY_MADE_NAMES.find((each) => each === name);
   const search = ownName === undefined ? tagFeed(name, tags) : BY_NAME[ownName];
@@ -39,6 +45,7 @@ export function readyMadeFeed(
   return {
     ...search,
     of,
+    ...(listsSpoofable ? {} : inContactAlone(of, search.query)),
     id: feedIdOf(workspaceId, name),
     workspaceId,
     name,
@@ -53,14 +60,17 @@ export function readyMadeFeed(
   };
 }
 
+/** A search of those of its visitors that could not be forged. Of callbacks it counts no visitors that it left out. */
+const inContactAlone = (of: Feed["of"], query: string): Pick<Feed, "query" | "queryWithSpoofable"> => ({
+  query: `${query} spoofable:false`,
+  queryWithSpoofable: of === "visitors" ? query : undefined,
+});
+
 /** Names that no definition may have. */
 export const isReadyMadeName = (name: string): boolean =>
   READY_MADE_NAMES.some((one) => one === name) || name.startsWith(TAG_FEED_PREFIX);
 
-function tagFeed(
-  name: string,
-  tags: { resolve(slug: string): Pick<Tag, "id" | "name" | "slug"> | undefined },
-): ReadyMade | undefined {
+function tagFeed(name: string, tags: ReadyMadeOptions["tags"]): ReadyMade | undefined {
   if (!name.startsWith(TAG_FEED_PREFIX)) return undefined;
   const slug = name.slice(TAG_FEED_PREFIX.length);
   const tag = tags.resolve(slug);

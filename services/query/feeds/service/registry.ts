@@ -18,10 +18,11 @@ const toFeed = (definition: FeedDefinition): Feed => ({ ...definition, isReadyMa
 export function openRegistry(
   cache: Pick<FeedCache, "feeds" | "feedById">,
   catalogue: Pick<TagCatalogue, "all" | "resolve">,
+  listsSpoofable: boolean,
 ): FeedRegistry {
   const find = (workspaceId: string, name: string) => {
     const made = cache.feedById(feedIdOf(workspaceId, name));
-    return made ? toFeed(made) : readyMadeFeed(workspaceId, name, catalogue);
+    return made ? toFeed(made) : readyMadeFeed(workspaceId, name, { tags: catalogue, listsSpoofable });
   };
   return {
     find,

@@ -31,5 +31,6 @@ function toListed(ip: string, { noise, details }: AddressContext, catalogue: Tag
     asn: details?.asn ?? 0,
     organization: details?.organization ?? "",
     country: details?.country ?? "",
+    spoofable: noise?.isSpoofable ?? false,
   });
 }

@@ -3,6 +3,7 @@ import { readParameter } from "@noisefloor/http/requests/parameters.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import type { FastifyInstance } from "fastify";
 import { streamContexts, streamSummaries } from "../../address/read-contexts.ts";
+import { namedSensorScopes } from "../../parameters.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../../address/response.ts";
 import { bulkCost } from "../../costs.ts";
 import { describeSearch, setAdjustedQuery } from "../adjusted-query.ts";
@@ -74,14 +75,15 @@ async function* quickRows(ips: readonly string[], { scopes }: Search, deps: Sear
 
 async function* fullRows(
   ips: readonly string[],
-  { scopes }: Search,
+  { scopes, caller }: Search,
   deps: SearchRouteDeps,
   excluded: ReadonlySet<string>,
   signal: AbortSignal,
 ) {
   const withDetails = true;
+  const namedScopes = namedSensorScopes(caller);
   for await (const [ip, context] of streamContexts(ips, scopes, withDetails, deps, signal)) {
-    const row = toFullContext(ip, context, deps.catalogue);
+    const row = toFullContext(ip, context, deps.catalogue, namedScopes);
     yield {
       ...row,
       internet_scanner_intelligence: withoutMembers(row.internet_scanner_intelligence, excluded),

@@ -16,7 +16,7 @@ import { Observations } from "./observations.tsx";
 import { Raw } from "./raw.tsx";
 import { Sensors } from "./sensors.tsx";
 import { AddressTimeline } from "./timeline/timeline.tsx";
-import { verdictOf } from "./verdict.ts";
+import { contactOf, verdictOf } from "./verdict.ts";
 
 /** `/ip/{ip}` and `/riot/{ip}`: what an address is, and why. */
 export function AddressPage() {
@@ -57,11 +57,13 @@ function KnownAddress({ ip }: { readonly ip: string }) {
 function Details({ context }: { readonly context: AddressContext }) {
   const { ip, internet_scanner_intelligence: scanner, business_service_intelligence: service } = context;
   const { verdict, sentence } = verdictOf(scanner, service);
+  const contact = contactOf(scanner);
   return (
     <>
       <p class="verdict">
         <Badge verdict={verdict} isLarge /> {sentence}
       </p>
+      {contact === "" ? null : <p data-contact>{contact}</p>}
       {scanner.found ? <Seen scanner={scanner} /> : null}
       {scanner.found || service.found ? null : <Unknown />}
       {service.found ? <BenignService service={service} /> : null}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Scanner, Service } from "../../api/operations.ts";
-import { verdictOf } from "./verdict.ts";
+import { contactOf, verdictOf } from "./verdict.ts";
 
 const service: Service = {
   found: false,
@@ -26,6 +26,7 @@ const scanner: Scanner = {
   metadata: {},
   raw_data: {},
   last_seen_timestamp: "",
+  contact: { observed_at: "", by: "", destination_port: 0, sensor: "" },
   tags: [],
   cves: [],
 };
@@ -43,4 +44,25 @@ test("a verdict says what the address is: noise, a service, both or neither", ()
   expect(actor).toEqual({ verdict: "benign", sentence: expect.stringContaining("Survey\\u{202e}") });
   const attacker = verdictOf({ ...seen, classification: "malicious", actor: "Survey" }, service);
   expect(attacker).toEqual({ verdict: "malicious", sentence: expect.stringMatching(/Survey, .* but .* logged in/) });
+});
+
+test("what could be forged is no attack of the address, also of a known operator, and the page says so", () => {
+  const forgeable = { ...seen, spoofable: true } as const;
+  const { verdict, sentence } = verdictOf({ ...forgeable, classification: "malicious" }, service);
+  expect(verdict).toBe("malicious");
+  expect(sentence).not.toMatch(/attack/);
+  expect(sentence).toMatch(/in its name is malicious/);
+  const partner = verdictOf({ ...forgeable, classification: "benign", actor: "Survey" }, service);
+  expect(partner).toEqual({ verdict: "benign", sentence: "It belongs to Survey, a known operator of harmless scans." });
+  expect(contactOf(forgeable)).toMatch(/could be forged: none of 0 observations completed a handshake/);
+  expect(contactOf(scanner)).toBe("");
+});
+
+test("the page says when and by what contact was proven", () => {
+  const contact = { observed_at: "2026-11-20T17:01:30Z", by: "login", destination_port: 22, sensor: "cellar" } as const;
+  const sentence = contactOf({ ...seen, contact });
+  expect(sentence).toMatch(/not forged: a login at port 22 of the sensor cellar on 2026-11-20 17:01/);
+  expect(contactOf({ ...seen, contact: { ...contact, by: "connection", destination_port: 0, sensor: "" } })).toMatch(
+    /not forged: a completed connection on 2026-11-20/,
+  );
 });

@@ -62,6 +62,7 @@ function NamedFeed({ name }: { readonly name: string }) {
 
 function Size({ feed }: { readonly feed: Feed }) {
   const { query, days, description, count, guard, guarded, truncated, limit, kept, refreshed_at: refreshed } = feed;
+  const { left_out_spoofable: forgeable } = feed;
   return (
     <>
       {description === "" ? null : (
@@ -83,6 +84,12 @@ function Size({ feed }: { readonly feed: Feed }) {
           <div>
             <dt>Known hosts of code and files, held back</dt>
             <dd>{formatCount(feed.held_back)}</dd>
+          </div>
+        ) : null}
+        {forgeable > 0 ? (
+          <div>
+            <dt>Left out: could be forged</dt>
+            <dd data-left-out>{formatCount(forgeable)}</dd>
           </div>
         ) : null}
         <div>

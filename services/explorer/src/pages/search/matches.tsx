@@ -120,6 +120,7 @@ function Rows({ rows, search }: { readonly rows: readonly Row[]; readonly search
           {sorted.map((row) => {
             const {
               classification = "",
+              spoofable = false,
               last_seen_timestamp: last = "",
               tags = [],
             } = row.internet_scanner_intelligence;
@@ -134,6 +135,12 @@ function Rows({ rows, search }: { readonly rows: readonly Row[]; readonly search
                   <FieldValue search={search} field="classification" value={verdict}>
                     <Badge verdict={verdict} />
                   </FieldValue>
+                  {spoofable ? (
+                    <>
+                      {" "}
+                      <FieldValue search={search} field="spoofable" value="true" text="could be forged" />
+                    </>
+                  ) : null}
                 </td>
                 <td class="when">{formatMinute(last)}</td>
                 <td class="names">
