@@ -7,7 +7,7 @@ import { readImports } from "./imports.ts";
  */
 const MOST_LOADED = {
   "services/ingest/pipeline/pipeline.ts": 32,
-  "services/query/search/route.ts": 52,
+  "services/query/search/route.ts": 53,
   "services/query/stats/route.ts": 39,
 };
 

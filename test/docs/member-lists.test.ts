@@ -14,7 +14,9 @@ const PRODUCERS = /^services\/(?:ingest\/formats\/sensors|cli\/simulation)\//;
 
 /** The files that list members, and why the table of members does not do it for them. */
 const LISTING: Readonly<Record<string, string>> = {
+  "libs/clickhouse/client/contact-sql.ts": "another proof of contact by each",
   "libs/domain/observation/members.ts": "the table of members",
+  "libs/domain/query-language/fields.ts": "names of rows and of the hosted service, by which nothing is found",
   "services/ingest/formats/draft.ts": "a producer: makes each member of what sensors write",
   "services/ingest/formats/field-maps/draft.ts": "a producer: reads each member by its form in records",
   "services/query/address/details-query.ts": "each member of the response is another aggregate",

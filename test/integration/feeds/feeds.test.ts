@@ -10,6 +10,8 @@ import { type FeedProcess, startFeedProcess } from "../../support/worlds/feed-pr
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
+/** A completed handshake, without which ready-made feeds list no address. */
+const IN_CONTACT = { transport: "tcp", established: true } as const;
 let now = Date.now();
 let world: World;
 let key: string;
@@ -17,12 +19,18 @@ failOnHeaderFaults();
 
 beforeAll(async () => {
   world = await createWorld(() => now, { ownAddresses: ["45.0.0.9", "45.7.7.9/24"] });
-  await world.addTags([makeTag("mirai", "malicious"), makeTag("crawler", "benign")]);
+  await world.addTags([makeTag("mirai", "malicious"), makeTag("crawler", "benign"), makeTag("flood", "suspicious")]);
   await world.store([
-    observation("45.0.0.1", now - 60_000, { tags: ["mirai"], country: "DE", asn: 64_500, organization: "=Ex, Ample" }),
-    observation("45.0.0.2", now - 2 * DAY, { tags: ["mirai"] }),
-    observation("45.0.0.9", now - 60_000, { tags: ["mirai"] }),
-    observation("200.0.0.1", now - 60_000, { tags: ["crawler"] }),
+    observation("45.0.0.1", now - 60_000, {
+      ...IN_CONTACT,
+      tags: ["mirai"],
+      country: "DE",
+      asn: 64_500,
+      organization: "=Ex, Ample",
+    }),
+    observation("45.0.0.2", now - 2 * DAY, { ...IN_CONTACT, tags: ["mirai"] }),
+    observation("45.0.0.9", now - 60_000, { ...IN_CONTACT, tags: ["mirai"] }),
+    observation("200.0.0.1", now - 60_000, { ...IN_CONTACT, tags: ["crawler"] }),
   ]);
   key = await world.addCaller("unlimited");
 });
@@ -262,6 +270,8 @@ test("a workspace sees its own feeds alone", async () => {
   expect((await ask("/v3/feeds/mine.txt")).body).toBe("45.0.0.1\n45.0.0.2\n");
 });
 
+const feedItems = z.object({ items: z.array(z.object({ ip: z.string(), spoofable: z.boolean() })) });
+
 test("ready-made feeds need no definition, and cannot be changed", async () => {
   expect((await ask("/v3/feeds/recent.txt")).body).toBe("45.0.0.1\n45.0.0.2\n");
   expect((await ask("/v3/feeds/tag-crawler.txt")).body).toBe("200.0.0.1\n");
@@ -269,6 +279,38 @@ test("ready-made feeds need no definition, and cannot be changed", async () => {
   expect((await ask("/v3/feeds/tag-nothing.txt")).status).toBe(404);
   expect((await put("recent", { query: "*" })).status).toBe(409);
   expect((await ask("/v3/feeds/recent", { key }, { method: "DELETE" })).status).toBe(409);
+});
+
+test("ready-made feeds leave out what could be forged, and say how many, unless they are told to list it", async () => {
+  await world.store([
+    observation("45.4.0.1", now - 60_000, { transport: "tcp", tags: ["flood"] }),
+    observation("45.4.0.2", now - 60_000, { transport: "udp", established: true, tags: ["flood"] }),
+    observation("45.4.0.3", now - 60_000, { ...IN_CONTACT, tags: ["flood"] }),
+  ]);
+  now += 120_000;
+  const items = async (name: string, of = world.app) => {
+    const { body } = await of.inject({ url: `/v3/feeds/${name}.json`, headers: { key } });
+    return feedItems.parse(JSON.parse(body)).items.map(({ ip, spoofable }) => `${ip} ${spoofable}`);
+  };
+  const leftOut = async (name: string, of = world.app) =>
+    (await of.inject({ url: `/v3/feeds/${name}`, headers: { key } })).json().left_out_spoofable;
+  expect(await items("tag-flood")).toEqual(["45.4.0.3 false"]);
+  expect(await leftOut("tag-flood")).toBe(2);
+  await put("own", { query: "tags:flood" });
+  expect(await items("own")).toEqual(["45.4.0.1 true", "45.4.0.2 true", "45.4.0.3 false"]);
+  expect(await leftOut("own")).toBe(0);
+  const csv = (await ask("/v3/feeds/own.csv")).body.split("\r\n");
+  expect(csv[0]).toMatch(/,country,spoofable$/);
+  expect(csv.slice(1, 4).map((line) => line.split(",").at(-1))).toEqual(["true", "true", "false"]);
+  const { objects } = (await ask("/v3/feeds/own.stix")).json();
+  const labels = objects.flatMap((object: { labels?: string[] }) => (object.labels ? [object.labels] : []));
+  expect(labels).toEqual([["flood", "spoofable"], ["flood", "spoofable"], ["flood"]]);
+  now += 120_000;
+  const listing = await startFeedProcess(world, () => now, { listsSpoofable: true });
+  expect(await items("tag-flood", listing.app)).toHaveLength(3);
+  expect(await leftOut("tag-flood", listing.app)).toBe(0);
+  await listing.stop();
+  await ask("/v3/feeds/own", { key }, { method: "DELETE" });
 });
 
 test("bad definitions are refused, with the place of each error of the query", async () => {
@@ -317,7 +359,7 @@ test("a disabled feed is gone until it is enabled again", async () => {
 
 test("a search by the query of a feed finds what the feed lists, and what its guard holds back", async () => {
   const seenOn = (ip: string, days: number) =>
-    Array.from({ length: days }, (_, day) => observation(ip, now - day * DAY, { tags: ["mirai"] }));
+    Array.from({ length: days }, (_, day) => observation(ip, now - day * DAY, { ...IN_CONTACT, tags: ["mirai"] }));
   await world.store([...seenOn("45.3.0.1", 10), ...seenOn("45.3.0.2", 9), ...seenOn("45.3.0.3", 14)]);
   now += 120_000;
   for (const name of ["persistent", "recent", "tag-mirai", "tag-crawler"]) {

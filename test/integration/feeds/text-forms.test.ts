@@ -52,6 +52,7 @@ const about = {
   asn: "AS4134",
   organization: "Example Networks",
   country: "VN",
+  spoofable: false,
 };
 
 test("ndjson is an object a line, changes have an action", async () => {
