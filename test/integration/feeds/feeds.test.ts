@@ -121,8 +121,8 @@ test("forms say the same addresses, with what is known of each", async () => {
   const json = (await ask("/v3/feeds/forms.json")).json();
   expect(json).toMatchObject({ feed: "forms", count: 2, truncated: false, items: [item, { ip: "45.0.0.2" }] });
   const csv = (await ask("/v3/feeds/forms.csv")).body.split("\r\n");
-  expect(csv[0]).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country");
-  expect(csv[1]).toMatch(/^45\.0\.0\.1,.*,malicious,mirai,(?:AS)?64500,"'=Ex, Ample",DE$/);
+  expect(csv[0]).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable");
+  expect(csv[1]).toMatch(/^45\.0\.0\.1,.*,malicious,mirai,(?:AS)?64500,"'=Ex, Ample",DE,false$/);
   const unknown = await ask("/v3/feeds/forms.exe");
   expect([unknown.status, unknown.json().message]).toEqual([404, expect.stringMatching(/txt, csv, ndjson, json, nft/)]);
 });

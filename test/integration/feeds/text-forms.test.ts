@@ -22,24 +22,24 @@ test("every address of a long list is written once, in order", async () => {
 
 test("csv has a header, tags with spaces, and no formulas", async () => {
   const list = makeList(["1.0.0.1", "1.0.0.2", "1.0.0.3"], {
-    "1.0.0.2": { organization: '=HYPERLINK("x")', tags: [], asn: 0, country: "", classification: "unknown" },
+    "1.0.0.2": { organization: '=HYPERLINK("x")', tags: [], asn: 0, country: "", classification: "unknown", spoofable: true },
     "1.0.0.3": { organization: "Example, Inc." },
   });
   expect(await text("csv", list)).toBe(
     [
-      "ip,first_seen,last_seen,classification,tags,asn,organization,country",
-      "1.0.0.1,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,Example Networks,VN",
-      '1.0.0.2,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,unknown,,,"\'=HYPERLINK(""x"")",',
-      '1.0.0.3,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,"Example, Inc.",VN',
+      "ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable",
+      "1.0.0.1,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,Example Networks,VN,false",
+      '1.0.0.2,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,unknown,,,"\'=HYPERLINK(""x"")",,true',
+      '1.0.0.3,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,"Example, Inc.",VN,false',
       "",
     ].join("\r\n"),
   );
   expect((await text("csv", makeChanges(before, after))).split("\r\n")).toEqual([
-    "action,ip,first_seen,last_seen,classification,tags,asn,organization,country",
-    "remove,9.9.9.9,,,,,,,",
-    "remove,223.255.255.254,,,,,,,",
-    "add,1.0.0.2,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,Example Networks,VN",
-    "add,200.0.0.10,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,Example Networks,VN",
+    "action,ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable",
+    "remove,9.9.9.9,,,,,,,,",
+    "remove,223.255.255.254,,,,,,,,",
+    "add,1.0.0.2,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,Example Networks,VN,false",
+    "add,200.0.0.10,2026-11-18T08:00:00Z,2026-11-20T13:59:58Z,malicious,mirai ssh-bruteforcer,AS4134,Example Networks,VN,false",
     "",
   ]);
 });

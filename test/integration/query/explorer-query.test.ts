@@ -370,9 +370,9 @@ test("all matches are saved as CSV and as NDJSON", async () => {
     expect(lines).toHaveLength(CROWD + 1 + (format === "CSV" ? 1 : 0));
     expect(lines.at(-1)).toContain("45.1.");
     if (format === "NDJSON") continue;
-    expect(lines[0]).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country");
+    expect(lines[0]).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable");
     expect(lines[1]).toMatch(
-      /^[\d.]+,\d{4}-\d\d-\d\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,malicious,scanner worm,AS64500,.*,DE$/,
+      /^[\d.]+,\d{4}-\d\d-\d\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,malicious,scanner worm,AS64500,.*,DE,(?:true|false)$/,
     );
   }
 });

@@ -89,9 +89,9 @@ test("--json is each match once as the API has it, over all pages, and --limit a
 test("--csv is the CSV of the API but for first_seen, which is a day, with nothing that a spreadsheet would run", async () => {
   const { stdout } = await search("--csv", "tags:mirai");
   const [head, first] = lines(stdout);
-  expect(head).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country");
+  expect(head).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable");
   const time = `${new Date(now - 60_000).toISOString().slice(0, 19)}Z`;
-  expect(first).toBe(`45.0.0.1,${time.slice(0, 10)},${time},malicious,mirai ssh,AS64500,"'=HYPERLINK(""x""), AG",DE`);
+  expect(first).toBe(`45.0.0.1,${time.slice(0, 10)},${time},malicious,mirai ssh,AS64500,"'=HYPERLINK(""x""), AG",DE,true`);
   const response = await fetch(`${url}/v3/gnql?query=tags:mirai&format=csv`, { headers: { key } });
   const withDay = (line: string) => line.replace(/^([^,]+,\d{4}-\d\d-\d\d)T[^,]+/, "$1");
   expect(lines(stdout)).toEqual(lines((await response.text()).replaceAll("\r\n", "\n")).map(withDay));
@@ -100,7 +100,7 @@ test("--csv is the CSV of the API but for first_seen, which is a day, with nothi
 test("--csv escapes control characters on a terminal alone", async () => {
   const words = ["search", "--csv", "tags:mirai", "--url", url];
   const shown = await runInProcess(words, { QUERY_KEY: key }, { isTerminal: true });
-  expect(lines(shown.stdout)[2]).toMatch(/,Two\\u\{1b\}\[2J,DE$/);
+  expect(lines(shown.stdout)[2]).toMatch(/,Two\\u\{1b\}\[2J,DE,true$/);
   expect(lines((await search("--csv", "tags:mirai")).stdout)[2]).toContain(",Two\u001b[2J,");
 });
 

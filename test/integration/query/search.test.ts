@@ -176,10 +176,10 @@ test("as CSV a page has a line an address, of the same addresses and values as t
   const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
   const [first, second, third] = [now - 60_000, now - 5 * DAY, now - 20 * DAY].map(at);
   expect(body.split("\r\n")).toEqual([
-    "ip,first_seen,last_seen,classification,tags,asn,organization,country",
-    `45.0.0.1,${first},${first},malicious,formula mirai,AS64500,"'=cmd|' /C calc'!A0, ""Ltd""",DE`,
-    `45.0.0.2,${second},${second},malicious,mirai,,,`,
-    `45.0.0.3,${at(now - 40 * DAY)},${third},malicious,mirai,,,`,
+    "ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable",
+    `45.0.0.1,${first},${first},malicious,formula mirai,AS64500,"'=cmd|' /C calc'!A0, ""Ltd""",DE,false`,
+    `45.0.0.2,${second},${second},malicious,mirai,,,,true`,
+    `45.0.0.3,${at(now - 40 * DAY)},${third},malicious,mirai,,,,true`,
     "",
   ]);
   expect((await get("/metadata", { query: "ip:45.0.0.0/24", quick: "1", exclude: "tags" })).body).toBe(body);
