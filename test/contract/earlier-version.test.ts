@@ -21,6 +21,7 @@ beforeAll(async () => {
   };
   await world.store([
     { ...said, ...more, source_ip: "45.0.0.1" },
+    { ...said, source_ip: "45.0.0.2", destination_port: 80, transport: "tcp" },
     { ...said, source_ip: "8.8.8.9" },
   ]);
 });
@@ -35,6 +36,7 @@ async function get(path: string, headers: Record<string, string> = { key }) {
 const CODES = [
   { ip: "45.9.9.9", noise: false, riot: false, code: "0x00" },
   { ip: "45.0.0.1", noise: true, riot: false, code: "0x01" },
+  { ip: "45.0.0.2", noise: true, riot: false, code: "0x02" },
   { ip: "10.0.0.1", noise: false, riot: false, code: "0x07" },
   { ip: "8.8.8.8", noise: false, riot: true, code: "0x09" },
   { ip: "8.8.8.9", noise: true, riot: true, code: "0x10" },

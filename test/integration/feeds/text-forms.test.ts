@@ -22,7 +22,14 @@ test("every address of a long list is written once, in order", async () => {
 
 test("csv has a header, tags with spaces, and no formulas", async () => {
   const list = makeList(["1.0.0.1", "1.0.0.2", "1.0.0.3"], {
-    "1.0.0.2": { organization: '=HYPERLINK("x")', tags: [], asn: 0, country: "", classification: "unknown", spoofable: true },
+    "1.0.0.2": {
+      organization: '=HYPERLINK("x")',
+      tags: [],
+      asn: 0,
+      country: "",
+      classification: "unknown",
+      spoofable: true,
+    },
     "1.0.0.3": { organization: "Example, Inc." },
   });
   expect(await text("csv", list)).toBe(

@@ -91,7 +91,9 @@ test("--csv is the CSV of the API but for first_seen, which is a day, with nothi
   const [head, first] = lines(stdout);
   expect(head).toBe("ip,first_seen,last_seen,classification,tags,asn,organization,country,spoofable");
   const time = `${new Date(now - 60_000).toISOString().slice(0, 19)}Z`;
-  expect(first).toBe(`45.0.0.1,${time.slice(0, 10)},${time},malicious,mirai ssh,AS64500,"'=HYPERLINK(""x""), AG",DE,true`);
+  expect(first).toBe(
+    `45.0.0.1,${time.slice(0, 10)},${time},malicious,mirai ssh,AS64500,"'=HYPERLINK(""x""), AG",DE,true`,
+  );
   const response = await fetch(`${url}/v3/gnql?query=tags:mirai&format=csv`, { headers: { key } });
   const withDay = (line: string) => line.replace(/^([^,]+,\d{4}-\d\d-\d\d)T[^,]+/, "$1");
   expect(lines(stdout)).toEqual(lines((await response.text()).replaceAll("\r\n", "\n")).map(withDay));
