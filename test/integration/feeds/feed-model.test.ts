@@ -30,13 +30,17 @@ type Definition = {
   readonly guard: boolean;
 };
 
-/** Queries, and which addresses they find by the latest time of each address and its tags. */
-const QUERIES: Readonly<Record<string, (one: { tags: Set<string>; last: number }, now: number) => boolean>> = {
+type Known = { readonly tags: Set<string>; readonly last: number; readonly isInContact: boolean };
+
+/** Queries, and which addresses they find by the latest time of each address, its tags, and whether it was in contact. */
+const QUERIES: Readonly<Record<string, (one: Known, now: number) => boolean>> = {
   "tags:worm": ({ tags }) => tags.has("worm"),
   "tags:worm last_seen:1d": ({ tags, last }, now) => tags.has("worm") && last >= now - DAY,
   "tags:worm OR tags:probe last_seen:6h": ({ tags, last }, now) =>
     tags.has("worm") || (tags.has("probe") && last >= now - 6 * HOUR),
   "NOT tags:worm": ({ tags }) => !tags.has("worm"),
+  "spoofable:false": ({ isInContact }) => isInContact,
+  "tags:probe spoofable:true": ({ tags, isInContact }) => tags.has("probe") && !isInContact,
 };
 const NETWORKS = ["45.0.0.0/30", "45.0.0.8/29", "45.0.0.17/32"];
 
@@ -76,10 +80,11 @@ type Never = { readonly guards: readonly string[]; readonly knownNames: Readonly
 
 /** The list by a search through all observations. */
 function expectedList(seen: readonly Seen[], { of, query, limit, guard }: Definition, never: Never): string[] {
-  const known = new Map<string, { tags: Set<string>; last: number }>();
-  for (const { ip, at, tag } of seen) {
-    const one = known.get(ip) ?? { tags: new Set<string>(), last: 0 };
-    known.set(ip, { tags: one.tags.add(tag), last: Math.max(one.last, at) });
+  const known = new Map<string, Known>();
+  for (const { ip, at, tag, host, isForgeable } of seen) {
+    const one = known.get(ip) ?? { tags: new Set<string>(), last: 0, isInContact: false };
+    const isInContact = one.isInContact || (host !== undefined && !isForgeable);
+    known.set(ip, { tags: one.tags.add(tag), last: Math.max(one.last, at), isInContact });
   }
   const isGuarded = (ip: string) => guard && never.guards.some((network) => isIn(network, ip));
   const found = new Map([...known].filter(([, one]) => QUERIES[query]?.(one, now)));

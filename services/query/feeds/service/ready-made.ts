@@ -45,7 +45,10 @@ export function readyMadeFeed(
   return {
     ...search,
     of,
-    ...(listsSpoofable ? {} : inContactAlone(of, search.query)),
+    // What could be forged names no callback anyway.
+    ...(listsSpoofable || of === "callbacks"
+      ? {}
+      : { query: `${search.query} spoofable:false`, queryWithSpoofable: search.query }),
     id: feedIdOf(workspaceId, name),
     workspaceId,
     name,
@@ -59,12 +62,6 @@ export function readyMadeFeed(
     isReadyMade: true,
   };
 }
-
-/** A search of those of its visitors that could not be forged. Of callbacks it counts no visitors that it left out. */
-const inContactAlone = (of: Feed["of"], query: string): Pick<Feed, "query" | "queryWithSpoofable"> => ({
-  query: `${query} spoofable:false`,
-  queryWithSpoofable: of === "visitors" ? query : undefined,
-});
 
 /** Names that no definition may have. */
 export const isReadyMadeName = (name: string): boolean =>
