@@ -19,7 +19,16 @@ export function makeState(
 ): FeedState {
   const { revisedAt = 0, refreshedAt = 0 } = before?.head ?? {};
   const changes = { ...NO_CHANGES, ...changesBetween(before?.addresses ?? new Uint32Array(), addresses) };
-  const marks = { guarded: 0, heldBack: 0, leftOutSpoofable: 0, kept: 0, fellFrom: 0, fellAt: 0, isTruncated: false, tookMs: 1 };
+  const marks = {
+    guarded: 0,
+    heldBack: 0,
+    leftOutSpoofable: 0,
+    kept: 0,
+    fellFrom: 0,
+    fellAt: 0,
+    isTruncated: false,
+    tookMs: 1,
+  };
   return revise(
     feedId,
     before,

@@ -60,6 +60,7 @@ function callbackReader(asOf: number, deps: LookupDeps, signal: AbortSignal): Re
         asn: 0,
         organization: "",
         country: "",
+        spoofable: false,
         naming: { kind: isIpv4(host) ? "address" : "name", visitors, ports, schemes },
       };
     });
