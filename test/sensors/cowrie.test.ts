@@ -68,6 +68,7 @@ logfile = var/log/cowrie/cowrie.json
     application: "ssh",
     port: 22,
     attempts: 1,
+    established: true,
     banner: "SSH-2.0-paramiko_4.0.0",
     hassh: expect.stringMatching(/^[0-9a-f]{32}$/),
   };

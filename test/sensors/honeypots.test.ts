@@ -47,5 +47,6 @@ test.each([
   const text = await readLog(join(folder, `log/${name}.json`), /setup\.cgi|command\.input/, 1);
   const { summary, rows } = await replayLog(fromScanner(text), "auto", { PORT_REWRITES: `${port}=${expected.port}` });
   expect(summary).toMatchObject({ read: text.trim().split("\n").length, rejected: 0 });
-  expect(rows).toMatchObject([{ source: SCANNER, sensor: "pot-1", transport: "tcp", ...expected }]);
+  const contact = { source: SCANNER, sensor: "pot-1", transport: "tcp", established: true };
+  expect(rows).toMatchObject([{ ...contact, ...expected }]);
 });

@@ -78,7 +78,7 @@ test("what somebody does to OpenCanary 0.9.10 is stored", { timeout: 600_000 }, 
   const rewrites = `${ftp}=21,${http}=80,${redis}=6379,${mysql}=3306,${ssh}=22`;
   const { summary, rows } = await replayLog(fromScanner(log), "auto", { PORT_REWRITES: rewrites });
   expect(summary).toMatchObject({ read: log.trim().split("\n").length, rejected: 0 });
-  const contact = { source: SCANNER, sensor: "canary-1", transport: "tcp" };
+  const contact = { source: SCANNER, sensor: "canary-1", transport: "tcp", established: true };
   expect(rows).toMatchObject([
     { ...contact, port: 21, application: "ftp", logins: ["admin/example"], attempts: 1 },
     { ...contact, port: 80, application: "http", method: "GET", path: "/index.html", agent: "probe/1" },

@@ -59,7 +59,7 @@ const storedQuery = defineQuery({
   sql: `SELECT toFloat64(toUnixTimestamp64Milli(observed_at)) AS at, toString(source_ip) AS source, sensor_id AS sensor, transport, application, destination_port AS port,
       arrayMap(pair -> concat(pair.username, '/', pair.password), credentials) AS logins, login_attempts AS attempts, commands,
       http_method AS method, http_path AS path, http_user_agent AS agent, ssh_banner AS banner, ssh_hassh AS hassh,
-      labels FROM observations FINAL ORDER BY observed_at, port`,
+      labels, established FROM observations FINAL ORDER BY observed_at, port`,
   params: z.object({}),
   row: z.object({
     /** Milliseconds since 1970. */
@@ -78,6 +78,7 @@ const storedQuery = defineQuery({
     banner: z.string(),
     hassh: z.string(),
     labels: z.array(z.string()),
+    established: z.boolean(),
   }),
 });
 

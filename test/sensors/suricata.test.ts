@@ -27,11 +27,14 @@ test("a capture that Suricata 7 reads twice is stored once, with its own times",
   const ours = { from: POT, to: SCANNER, sourcePort: 53_000, destinationPort: 33_434 };
   const traced = udpPacket(began + 9_000, ours, Buffer.alloc(8));
   const unanswered = { from: "192.175.48.10", to: POT, sourcePort: 40_000, destinationPort: 80 };
+  const forged = { ...unanswered, from: "192.175.48.11" };
   const packets = [
     ...tcpConversation(began, { ...toPot, sourcePort: 40_000, destinationPort: 80 }, { request, response }),
     udpPacket(began + 5_000, { ...toPot, sourcePort: 41_000, destinationPort: 53 }, dnsQuery("version.example.com")),
     // Suricata writes the request when it gives up waiting, with another time.
     ...tcpConversation(began + 7_000, unanswered, { request, response }).slice(0, 4),
+    // Whoever did not send the SYN never answers the SYN-ACK.
+    ...tcpConversation(began + 8_000, forged, { request, response }).slice(0, 2),
     traced,
     portUnreachable(began + 9_010, toPot, traced),
   ];
@@ -48,11 +51,11 @@ test("a capture that Suricata 7 reads twice is stored once, with its own times",
   };
   const logs = [await readCapture("first"), await readCapture("second")];
   const [flows = [], others] = logs.map((log) => [...log.matchAll(/"flow_id":(\d+)/g)].map(([, id]) => id));
-  expect(flows).toHaveLength(7);
+  expect(flows).toHaveLength(8);
   expect(flows.filter((id) => others?.includes(id))).toEqual([]);
 
   const { summary, rows } = await replayLog(logs.join(""), "auto", { OWN_ADDRESSES: POT });
-  expect(summary).toMatchObject({ read: 14, accepted: 12, rejected: 0, ignored: { "own-traffic": 2 } });
+  expect(summary).toMatchObject({ read: 16, accepted: 14, rejected: 0, ignored: { "own-traffic": 2 } });
   expect(rows).toMatchObject([
     {
       // Suricata writes the request with the packet that acknowledges it.
@@ -63,8 +66,13 @@ test("a capture that Suricata 7 reads twice is stored once, with its own times",
       application: "http",
       path: "/setup.cgi",
       agent: "probe/1",
+      established: true,
     },
-    { at: began + 5_000, source: SCANNER, sensor: "tap-1", transport: "udp", port: 53, application: "dns" },
-    { at: began + 7_000, source: "192.175.48.10", port: 80, application: "http", path: "/setup.cgi" },
+    { at: began + 5_000, source: SCANNER, sensor: "tap-1", transport: "udp", port: 53, established: false },
+    {
+      ...{ at: began + 7_000, source: "192.175.48.10", port: 80, application: "http", path: "/setup.cgi" },
+      established: true,
+    },
+    { at: began + 8_000, source: "192.175.48.11", port: 80, established: false },
   ]);
 });
