@@ -26,6 +26,8 @@ const { decode } = readSensorFormats(readSettings(env));
 const folder = await mkdtemp(join(tmpdir(), "noisefloor-corpus-"));
 const server = await startEmbedded(folder);
 const silent: string[] = [];
+/** All addresses and those that were proven to be in contact, by the format of their files. */
+const contact = new Map<string, { readonly all: Set<number>; readonly proven: Set<number> }>();
 try {
   const files = await listFiles(paths);
   for (const [index, path] of files.entries()) {
@@ -33,7 +35,12 @@ try {
     const mebibytes = ((await stat(path)).size / 1_048_576).toFixed(1);
     console.error(`${index + 1} of ${files.length}: ${path} (${mebibytes} MiB)`);
     const replayed = await replayFile(path, format, server.connection, env);
-    const { row, silent: found } = compare(name, await countRaw(path, decode.isOwnAddress), replayed);
+    const raw = await countRaw(path, decode.isOwnAddress);
+    const { row, silent: found } = compare(name, raw, replayed);
+    const { all, proven } = contact.get(raw.format ?? "?") ?? { all: new Set(), proven: new Set() };
+    for (const address of replayed.stored.addresses) all.add(address);
+    for (const address of replayed.stored.proven) proven.add(address);
+    contact.set(raw.format ?? "?", { all, proven });
     for (const [column, value] of Object.entries(row)) if (value !== "") console.log(`${column.padEnd(10)} ${value}`);
     for (const difference of found) console.log(`DIFFERENT  ${difference}`);
     console.log();
@@ -42,6 +49,9 @@ try {
 } finally {
   await server.stop();
   await rm(folder, { recursive: true, force: true });
+}
+for (const [name, { all, proven }] of contact) {
+  console.log(`${name}: ${all.size - proven.size} of ${all.size} addresses could be forged`);
 }
 console.log(
   silent.length === 0 ? "Nothing is different without a word." : `Different without a word:\n  ${silent.join("\n  ")}`,

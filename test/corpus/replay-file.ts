@@ -19,7 +19,8 @@ const storedQuery = defineQuery({
   name: "corpus-stored",
   sql: `SELECT count() AS rows, uniqExact(source_ip) AS sources,
       uniqExactIf((source_ip, session_id), session_id != '') AS sessions, uniqExact(destination_port) AS ports,
-      sum(login_attempts) AS logins, uniqExactArray(commands) AS commands, uniqExactArray(payload_sha256) AS files
+      sum(login_attempts) AS logins, uniqExactArray(commands) AS commands, uniqExactArray(payload_sha256) AS files,
+      groupUniqArray(toUInt32(source_ip)) AS addresses, groupUniqArrayIf(toUInt32(source_ip), established) AS proven
     FROM observations FINAL`,
   params: z.object({}),
   row: z.object({
@@ -30,6 +31,9 @@ const storedQuery = defineQuery({
     logins: z.int(),
     commands: z.int(),
     files: z.int(),
+    addresses: z.array(z.int()),
+    /** Those that were in contact, as one of their observations proves. */
+    proven: z.array(z.int()),
   }),
 });
 
