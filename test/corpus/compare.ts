@@ -10,7 +10,7 @@ export type Comparison = {
 
 /** Compares what a file's raw records say with what its replay has stored. */
 export function compare(file: string, raw: RawFile, replayed: Replayed): Comparison {
-  const { read, accepted, rejected, reasons, ignored, stored } = replayed;
+  const { read, accepted, rejected, reasons, ignored, stored, callbacks } = replayed;
   const ignoredRecords = Object.values(ignored).reduce((sum, records) => sum + records, 0);
   const silent: string[] = [];
   if (read !== accepted + rejected + ignoredRecords) {
@@ -37,6 +37,12 @@ export function compare(file: string, raw: RawFile, replayed: Replayed): Compari
     // Accepted, and no row of their own: they joined a session, or equal another record to the byte.
     joined: accepted - stored.rows,
     ...Object.fromEntries(counts),
+    ...Object.fromEntries(
+      callbacks.map(({ named_in, addresses, names, visitors, files }) => [
+        `called in ${named_in}`,
+        `${addresses} addresses and ${names} names by ${visitors} visitors, ${files} files`,
+      ]),
+    ),
     explained: raw.reasons.join("; "),
   };
   return { row, silent };

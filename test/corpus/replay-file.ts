@@ -37,7 +37,25 @@ const storedQuery = defineQuery({
   }),
 });
 
-export type Replayed = z.infer<typeof summarySchema> & { readonly stored: z.infer<typeof storedQuery.row> };
+/** Whom the observations told to call, by what named it; the last row is about all of them. */
+const callbacksQuery = defineQuery({
+  name: "corpus-callbacks",
+  sql: `SELECT named_in, uniqExactIf(host, match(host, '^[0-9.]+$')) AS addresses, uniqExactIf(host, NOT match(host, '^[0-9.]+$')) AS names,
+      uniqExact(source_ip) AS visitors, uniqExactIf(sha256, sha256 != '') AS files
+    FROM (SELECT source_ip, callback.host AS host, callback.sha256 AS sha256, arrayJoin(['all', multiIf(
+        has(commands, callback.text), 'commands', has(urls, callback.text), 'URLs', has(http_header_lines, callback.text), 'headers',
+        callback.text = http_user_agent, 'user agents', startsWith(callback.text, http_path) AND http_path != '', 'paths', 'bodies'
+      )]) AS named_in
+      FROM observations FINAL ARRAY JOIN callbacks AS callback)
+    GROUP BY named_in ORDER BY named_in`,
+  params: z.object({}),
+  row: z.object({ named_in: z.string(), addresses: z.int(), names: z.int(), visitors: z.int(), files: z.int() }),
+});
+
+export type Replayed = z.infer<typeof summarySchema> & {
+  readonly stored: z.infer<typeof storedQuery.row>;
+  readonly callbacks: readonly z.infer<typeof callbacksQuery.row>[];
+};
 
 const RETENTION_DAYS = 3_650;
 
@@ -64,7 +82,8 @@ export async function replayFile(
     if (line === undefined) throw new Error(`${path}: ${stderr.trim()}`);
     const [stored] = await run(client, storedQuery, {});
     if (stored === undefined) throw new Error(`${path}: nothing was counted`);
-    return { ...summarySchema.parse(JSON.parse(line)), stored };
+    const callbacks = await run(client, callbacksQuery, {});
+    return { ...summarySchema.parse(JSON.parse(line)), stored, callbacks };
   } finally {
     await dropDatabase(client, connection.database);
     await client.close();
