@@ -80,3 +80,6 @@ const MAX_FEED_COST = 4;
 export function feedBodyCost(hosts: number, reads: keyof typeof HOSTS_PER_FEED_COST): number {
   return Math.min(MAX_FEED_COST, Math.round(hosts / HOSTS_PER_FEED_COST[reads]));
 }
+
+/** Two queries one after the other over the rows of callbacks, of which there are few beside observations. */
+export const CALLBACKS_COST = 2;

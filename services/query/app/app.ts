@@ -17,6 +17,10 @@ import { registerAddressObservations } from "../address-observations/route.ts";
 import { ANALYZE_OPERATIONS } from "../analyze/operations.ts";
 import { registerAnalyze } from "../analyze/route.ts";
 import { authenticator } from "../auth.ts";
+import { HOSTED_CALLBACK_OPERATIONS } from "../callbacks/hosted/operations.ts";
+import { registerHostedCallbacks } from "../callbacks/hosted/route.ts";
+import { getCallbacks } from "../callbacks/operation.ts";
+import { registerCallbacks } from "../callbacks/route.ts";
 import { getCommunityIp, registerCommunity } from "../community/route.ts";
 import { getCve, getCves } from "../cves/operations.ts";
 import { registerCves } from "../cves/route.ts";
@@ -105,6 +109,8 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   searchValues,
   ...TIMESERIES_OPERATIONS,
   validateQuery,
+  getCallbacks,
+  ...HOSTED_CALLBACK_OPERATIONS,
   listTags,
   getTagRule,
   getTagActivity,
@@ -159,6 +165,9 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTimeseries(app, routeDeps);
   registerLegacySearch(app, searchDeps);
   registerValidateQuery(app, routeDeps);
+  const { knownHostsOf } = deps.feeds.feeds;
+  registerCallbacks(app, { ...searchDeps, knownHostsOf });
+  registerHostedCallbacks(app, { ...routeDeps, knownHostsOf });
   registerTagActivity(app, { ...routeDeps, index, maxListed, maxInProcess });
   registerTagSummary(app, routeDeps);
   registerCves(app, routeDeps);

@@ -1,4 +1,5 @@
 import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
+import { writeKnownHost } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { watchDefinitions } from "@noisefloor/clickhouse/watches/definitions.ts";
 import { appendLook } from "@noisefloor/clickhouse/watches/log.ts";
@@ -6,6 +7,7 @@ import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
 import { CVE } from "@noisefloor/query/cves/operations.ts";
+import { EXAMPLE_KNOWN_HOST } from "@noisefloor/query/feeds/guard-routes/known-hosts.ts";
 import { EXAMPLE_GUARD } from "@noisefloor/query/feeds/guard-routes/route.ts";
 import { FEED_NAME } from "@noisefloor/query/feeds/requests/wire-feed.ts";
 import { deleteFeed } from "@noisefloor/query/feeds/routes/definitions.ts";
@@ -65,6 +67,8 @@ export async function openCalledWorld(now: () => number): Promise<CalledWorld> {
       const { id, network, note } = EXAMPLE_GUARD;
       const guard = { id, workspaceId: WORKSPACE, network, note, createdAt: now() };
       await writeGuardNetwork(world.client, guard, now());
+      const known = { workspaceId: WORKSPACE, host: EXAMPLE_KNOWN_HOST.host, note: "", createdAt: now() };
+      await writeKnownHost(world.client, known, now());
       const on = { type: "network_seen" as const, networks: ["198.51.100.0/24"] };
       const watch = makeWatch(WORKSPACE, on, { id: WATCH_ID.example, deliver: [CLOSED] });
       const deleted = makeWatch(WORKSPACE, on, { id: deleteWatch.pathParameters.id.example });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
+import { writeKnownHost } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
@@ -13,6 +14,7 @@ const DELETED_FEEDS = names("deleted");
 const TOKEN_IDS = names("token");
 /** Their ids have the form of a UUID. */
 const GUARD_IDS = Array.from({ length: DELETABLE }, () => randomUUID());
+const KNOWN_HOSTS = names("known").map((name) => `${name}.example.org`);
 const READ = "read";
 
 /** Feeds, tokens and guarded networks that requests with a workspace's key find. The ids are the same for several. */
@@ -42,6 +44,7 @@ export async function makeFeeds(world: World, workspaceId: string, now: number):
     const guard = { id, workspaceId, network: "198.51.100.0/24", note: "", createdAt: now };
     await writeGuardNetwork(client, guard, now);
   }
+  for (const host of KNOWN_HOSTS) await writeKnownHost(client, { workspaceId, host, note: "", createdAt: now }, now);
 }
 
 const read = fc.constantFrom(READ, READ, "recent", "nothing");
@@ -65,10 +68,12 @@ export const FEED_TEXTS = {
   "deleteFeedToken.name": fc.constant(READ),
   "deleteFeedToken.id": fc.constantFrom(...TOKEN_IDS),
   "deleteGuard.id": fc.constantFrom(...GUARD_IDS),
+  "deleteKnownHost.host": fc.constantFrom(...KNOWN_HOSTS),
 };
 
 /** Likely members of bodies: hardly any text is a query or a network. */
 export const FEED_MEMBERS = {
   query: fc.constantFrom("tags:worm", "NOT port:22 last_seen:1d", "ip:45.0.0.0/8"),
+  host: fc.constantFrom("example.org", "Files.Example.org.", "45.9.148.7"),
   network: fc.constantFrom("45.7.0.0/16", "198.51.100.7", "203.0.113.0/24"),
 };

@@ -3,6 +3,7 @@ import { openFeedBodies } from "../bodies/bodies.ts";
 import { registerCrowdSec } from "../crowdsec/route.ts";
 import { getFeedGuarded, registerFeedGuarded } from "../guard-routes/feed-guarded.ts";
 import { getGuardedAttackers, registerGuardedAttackers } from "../guard-routes/guarded-attackers.ts";
+import { KNOWN_HOST_OPERATIONS, registerKnownHosts } from "../guard-routes/known-hosts.ts";
 import { GUARD_OPERATIONS, registerGuard } from "../guard-routes/route.ts";
 import { registerMisp } from "../misp/route.ts";
 import type { FeedRouteDeps } from "../requests/deps.ts";
@@ -25,6 +26,7 @@ export const FEED_OPERATIONS = [
   ...TOKEN_OPERATIONS,
   ...GUARD_OPERATIONS,
   getGuardedAttackers,
+  ...KNOWN_HOST_OPERATIONS,
 ] as const;
 
 export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps, "bodies">): void {
@@ -38,6 +40,7 @@ export function registerFeeds(app: FastifyInstance, options: Omit<FeedRouteDeps,
   registerFeedTokens(app, deps);
   registerGuard(app, deps);
   registerGuardedAttackers(app, deps);
+  registerKnownHosts(app, deps);
   registerCrowdSec(app, deps);
   registerTaxii(app, deps);
   registerMisp(app, deps);
