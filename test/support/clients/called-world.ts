@@ -6,6 +6,7 @@ import { appendLook } from "@noisefloor/clickhouse/watches/log.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app/app.ts";
+import { CALLBACK_ADDRESS } from "@noisefloor/query/callbacks/hosted/operations.ts";
 import { CVE } from "@noisefloor/query/cves/operations.ts";
 import { EXAMPLE_KNOWN_HOST } from "@noisefloor/query/feeds/guard-routes/known-hosts.ts";
 import { EXAMPLE_GUARD } from "@noisefloor/query/feeds/guard-routes/route.ts";
@@ -39,7 +40,8 @@ export async function openCalledWorld(now: () => number): Promise<CalledWorld> {
   const world = await createWorld(now);
   await world.addTags([makeTag(EXAMPLE_TAG.slug, "unknown", { id: EXAMPLE_TAG.id, cves: [CVE.example] })]);
   const observed_at = new Date(now() - 60_000).toISOString();
-  await world.store([{ observed_at, sensor_id: "s", source_ip: "192.175.48.6", tags: [EXAMPLE_TAG.slug] }]);
+  const urls = [`http://${CALLBACK_ADDRESS.example}/bins.sh`];
+  await world.store([{ observed_at, sensor_id: "s", source_ip: "192.175.48.6", tags: [EXAMPLE_TAG.slug], urls }]);
   const ingest = await ingestOf(world, undefined, now, [SENSOR_KEY]);
   const app = await makeApp([...QUERY_OPERATIONS, ...INGEST_OPERATIONS], (made, metrics) => {
     ingest.register(made);

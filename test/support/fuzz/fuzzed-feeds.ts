@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { makeCredential, writeFeedTokens } from "@noisefloor/clickhouse/access/credentials.ts";
-import { writeKnownHost } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
+import { knownHosts } from "@noisefloor/clickhouse/callbacks/known-hosts.ts";
 import { feedDefinitions } from "@noisefloor/clickhouse/feeds/definitions.ts";
 import { writeGuardNetwork } from "@noisefloor/clickhouse/feeds/guard-networks.ts";
 import { feedIdOf } from "@noisefloor/domain/feeds/feed-definition.ts";
@@ -44,7 +44,14 @@ export async function makeFeeds(world: World, workspaceId: string, now: number):
     const guard = { id, workspaceId, network: "198.51.100.0/24", note: "", createdAt: now };
     await writeGuardNetwork(client, guard, now);
   }
-  for (const host of KNOWN_HOSTS) await writeKnownHost(client, { workspaceId, host, note: "", createdAt: now }, now);
+  const known = KNOWN_HOSTS.map((host) => ({
+    id: `${workspaceId}/${host}`,
+    workspaceId,
+    host,
+    note: "",
+    createdAt: now,
+  }));
+  await knownHosts.write(client, known, now);
 }
 
 const read = fc.constantFrom(READ, READ, "recent", "nothing");

@@ -40,6 +40,7 @@ const TAGS = [makeTag("worm", "malicious", { cves: ["CVE-2024-3094"] }), makeTag
 const SLUGS = TAGS.map(({ slug }) => slug);
 export const NOISE = "45.1.1.1";
 export const RIOT = "8.8.8.8";
+const CALLBACK = "45.9.148.7";
 const TEAM = "team-a";
 
 export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld> {
@@ -47,7 +48,7 @@ export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld>
   await world.addTags(TAGS);
   await world.replaceNetworks("service", [RIOT_LIST]);
   const observed_at = new Date(now() - 60_000).toISOString();
-  await world.store([{ observed_at, sensor_id: "s", source_ip: NOISE, tags: SLUGS }]);
+  await world.store([{ observed_at, sensor_id: "s", source_ip: NOISE, tags: SLUGS, urls: [`http://${CALLBACK}/x`] }]);
 
   const sensorKey = "key-of-the-settings";
   const ingest = await ingestOf(world, undefined, now, [sensorKey]);
@@ -121,7 +122,7 @@ const routableAddress = fc.tuple(fc.integer({ min: 11, max: 40 }), fc.nat(40)).m
 const format = fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter");
 
 const KNOWN_TEXTS = {
-  ip: fc.oneof(fc.constantFrom(NOISE, RIOT), routableAddress),
+  ip: fc.oneof(fc.constantFrom(NOISE, RIOT, CALLBACK), routableAddress),
   id: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...TAGS.map(({ id }) => id)) },
     { weight: 1, arbitrary: fc.uuid() },

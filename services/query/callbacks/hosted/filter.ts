@@ -1,12 +1,11 @@
-import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { HttpError } from "@noisefloor/http/responses/errors.ts";
 import { z } from "zod";
 
 const MAX_ADDRESSES = 10_000;
 export const MAX_PAGE_SIZE = 100;
 
-const addresses = z.array(z.string().overwrite(plainIpv4).refine(isIpv4).meta({ format: "ipv4" })).max(MAX_ADDRESSES);
+/** As sent: a text that is no address is one that nobody named. */
+const addresses = z.array(z.string()).max(MAX_ADDRESSES);
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z)?$/;
 const moment = (what: string) =>
   z
@@ -43,8 +42,8 @@ export type CallbackFilter = z.output<typeof filterSchema>;
 
 export const pageSchema = filterSchema
   .extend({
-    page: z.int().min(0).max(1_000_000).default(0).describe("From 0."),
-    page_size: z.int().min(1).max(MAX_PAGE_SIZE).default(20),
+    page: z.int().min(0).max(1_000_000).describe("From 0, which is the default.").optional(),
+    page_size: z.int().min(1).max(MAX_PAGE_SIZE).describe("20 by default.").optional(),
   })
   .meta({ id: "CallbackPageFilter" });
 

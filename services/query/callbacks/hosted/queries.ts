@@ -1,5 +1,7 @@
 import { type Bind, bindValues } from "@noisefloor/clickhouse/client/bound-values.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { plainIpv4 } from "@noisefloor/domain/address/ipv6.ts";
 import { z } from "zod";
 import { allRows, scopesParam } from "../../scope-sql.ts";
 import { extensionsOf } from "../file-types.ts";
@@ -9,11 +11,13 @@ import type { CallbackFilter } from "./filter.ts";
 const FILE_NAME = "arrayElement(splitByChar('/', cutQueryStringAndFragment(path)), -1)";
 const EXTENSION = `lower(arrayElement(splitByChar('.', ${FILE_NAME}), -1))`;
 
+const addressesIn = (sent: readonly string[]) => sent.map(plainIpv4).filter(isIpv4);
+
 /** Whether some row of a host meets a condition of the filter. */
 function rowConditions(filter: CallbackFilter, bind: Bind): string[] {
   const { scanner_ips: scanners, file_name: name, file_hash: hash, file_type: type } = filter;
   return [
-    ...(scanners === undefined ? [] : [`source_ip IN ${bind("Array(IPv4)", scanners)}`]),
+    ...(scanners === undefined ? [] : [`source_ip IN ${bind("Array(IPv4)", addressesIn(scanners))}`]),
     ...(hash === undefined ? [] : [`sha256 = ${bind("String", hash.toLowerCase())}`]),
     ...(name === undefined
       ? []
@@ -43,7 +47,7 @@ function filtered(filter: CallbackFilter, maxScopes: number) {
   // A row that has the host's name alone is no proof of a file: each condition may hold for another row.
   const flags = ofRows.map((condition, number) => `max(${condition}) AS flag${number}`);
   const rows = `SELECT ${["host", "min(first_seen) AS first", "max(last_seen) AS last", "groupBitmapState(toUInt32(source_ip)) AS scanners", "groupUniqArrayIf(sha256, sha256 != '') AS files", ...flags].join(", ")}
-    FROM ${callbackRows(maxScopes)} AND isIPv4String(host) AND host NOT IN {known:Array(String)}${ips === undefined ? "" : ` AND host IN ${bind("Array(String)", ips)}`}
+    FROM ${callbackRows(maxScopes)} AND isIPv4String(host) AND host NOT IN {known:Array(String)}${ips === undefined ? "" : ` AND host IN ${bind("Array(String)", addressesIn(ips))}`}
     GROUP BY host`;
   const having = ["true", ...hostConditions(filter, bind), ...ofRows.map((_, number) => `max(flag${number}) = 1`)].join(
     " AND ",
@@ -99,7 +103,7 @@ export function callbackOverview(filter: CallbackFilter, maxScopes: number) {
   const { rows, hosts, params } = filtered(filter, maxScopes);
   const numbers = (from: string) => `SELECT count() AS ips, countIf(notEmpty(all_files)) AS withFiles,
       length(groupUniqArrayArray(all_files)) AS files, sum(length(all_files)) AS fileLinks,
-      sum(bitmapCardinality(visitors)) AS visitorLinks, groupBitmapMerge(visitors) AS visitors
+      sum(bitmapCardinality(visitors)) AS visitorLinks, groupBitmapMerge(visitors) AS distinctVisitors
     FROM (${hosts(from)})`;
   const query = defineQuery({
     name: "callback-overview",
@@ -113,7 +117,7 @@ export function callbackOverview(filter: CallbackFilter, maxScopes: number) {
       files: z.int(),
       fileLinks: z.int(),
       visitorLinks: z.int(),
-      visitors: z.int(),
+      distinctVisitors: z.int(),
     }),
   });
   return { query, params };

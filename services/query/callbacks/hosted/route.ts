@@ -87,7 +87,7 @@ export function registerHostedCallbacks(app: FastifyInstance, deps: CallbackDeps
   app.implement(
     listCallbackIps,
     async (request, _reply, { signal }) => {
-      const { page, page_size, ...filter } = readBody(pageSchema, request.body);
+      const { page = 0, page_size = 20, ...filter } = readBody(pageSchema, request.body);
       return admitted(request, signal, async (asked) => {
         const found = await readPage(asked, filter, { offset: page * page_size, limit: page_size }, signal);
         return { ...found, page, page_size };
@@ -116,13 +116,13 @@ export function registerHostedCallbacks(app: FastifyInstance, deps: CallbackDeps
       return admitted(request, signal, async (asked) => {
         const { query, params } = callbackOverview(filter, asked.scopes.length);
         const numbers = onlyRow(query, await read(query, { ...params, ...asked }, signal));
-        const { ips, files, withFiles, fileLinks, visitorLinks, visitors } = numbers;
+        const { ips, files, withFiles, fileLinks, visitorLinks, distinctVisitors } = numbers;
         return {
           ...{ total_ips: ips, stage_1_ips: ips, stage_2_ips: 0 as const },
           ...{ total_files: files, files_with_vt: 0 as const, files_without_vt: files },
           ...{ total_cross_refs: fileLinks, total_scanner_links: visitorLinks },
           ...{ ips_with_files: withFiles, ips_without_files: ips - withFiles },
-          ...{ ips_with_scanners: ips, ips_without_scanners: 0 as const, distinct_scanners: visitors },
+          ...{ ips_with_scanners: ips, ips_without_scanners: 0 as const, distinct_scanners: distinctVisitors },
           top_threat_names: [],
         };
       });
