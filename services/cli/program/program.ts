@@ -79,6 +79,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("../commands/today/command.ts"),
   },
   {
+    name: "callbacks",
+    description: "the hosts that visitors told sensors to fetch from, and the well-known ones among them",
+    load: () => import("../commands/callbacks/command.ts"),
+  },
+  {
     name: "feeds",
     description:
       "lists of addresses for firewalls and other consumers: searches with a name, their tokens, their guard",
