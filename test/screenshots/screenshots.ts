@@ -103,6 +103,7 @@ async function shootAll(shown: Shown, address: string, folder: string): Promise<
     tag: `/tags/${SLUG}?days=7&width=4h`,
     search: `/search?query=tags%3A${SLUG}`,
     compare: `/compare?query=tags%3A${SLUG}&with=port%3A23`,
+    callbacks: "/callbacks?known=",
     feeds: "/feeds",
     feed: "/feeds/recent",
     watches: "/watches",

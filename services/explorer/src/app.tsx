@@ -2,6 +2,7 @@ import { LocationProvider, Route, Router } from "preact-iso";
 import { Layout } from "./frame/layout.tsx";
 import { AddressPage } from "./pages/address/address-page.tsx";
 import { AddressesPage } from "./pages/addresses/addresses-page.tsx";
+import { CallbacksPage } from "./pages/callbacks/callbacks-page.tsx";
 import { ComparePage } from "./pages/compare/compare-page.tsx";
 import { FeedPage } from "./pages/feed/feed-page.tsx";
 import { FeedsPage } from "./pages/feeds/feeds-page.tsx";
@@ -36,6 +37,7 @@ export function App() {
           <Route path={`${BASE}/countries/:country`} component={CountryPage} />
           <Route path={`${BASE}/search`} component={SearchPage} />
           <Route path={`${BASE}/compare`} component={ComparePage} />
+          <Route path={`${BASE}/callbacks`} component={CallbacksPage} />
           <Route path={`${BASE}/feeds`} component={FeedsPage} />
           <Route path={`${BASE}/feeds/:name`} component={FeedPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />

@@ -11,6 +11,8 @@ import type {
   getAddressSensors,
   getAddressTags,
 } from "@noisefloor/query/address-observations/operations.ts";
+import type { listCallbackIps } from "@noisefloor/query/callbacks/hosted/operations.ts";
+import type { getCallbacks } from "@noisefloor/query/callbacks/operation.ts";
 import type { getFeedGuarded } from "@noisefloor/query/feeds/guard-routes/feed-guarded.ts";
 import type { getGuardedAttackers } from "@noisefloor/query/feeds/guard-routes/guarded-attackers.ts";
 import type { getGuard } from "@noisefloor/query/feeds/guard-routes/route.ts";
@@ -56,6 +58,9 @@ export type Contexts = Omit<AnswerOf<typeof getIps>, "data"> & {
 export type Service = AddressContext["business_service_intelligence"];
 export type Scanner = AddressContext["internet_scanner_intelligence"];
 export type ContextTag = Scanner["tags"][number];
+export type CallbackAddresses = AnswerOf<typeof listCallbackIps>;
+export type Callbacks = AnswerOf<typeof getCallbacks>;
+export type Callback = Callbacks["callbacks"][number];
 export type AddressTags = AnswerOf<typeof getAddressTags>;
 export type AddressTag = AddressTags["tags"][number];
 export type Interaction = AnswerOf<typeof getAddressInteraction>;

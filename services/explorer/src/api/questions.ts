@@ -5,6 +5,8 @@ import type {
   AddressObservations,
   AddressSensors,
   AddressTags,
+  CallbackAddresses,
+  Callbacks,
   Contexts,
   FirstSeen,
   Interaction,
@@ -54,6 +56,14 @@ export function toUrl(path: string, values: Values = {}): string {
 }
 
 const question = <Answer>(path: string, values?: Values): Question<Answer> => ({ url: toUrl(path, values) });
+
+type CallbacksAsked = Values & { readonly query: string; readonly limit: number };
+export const allCallbacks = (asked: CallbacksAsked) => question<Callbacks>("/v3/callbacks", asked);
+/** What is known of an address as a callback: a list of one, or none. */
+export const callbackOf = (ip: string): Question<CallbackAddresses> => ({
+  url: "/v1/callback/ips",
+  body: JSON.stringify({ ips: [ip], page_size: 1 }),
+});
 
 export const addressOf = (ip: string) => question<AddressContext>(`/v3/ip/${encodeURIComponent(ip)}`);
 /** @param isQuick for less of each. */

@@ -14,6 +14,7 @@ const LINKS = [
   ["/overview", "Overview"],
   ["/search", "Search"],
   ["/tags", "Tags"],
+  ["/callbacks", "Callbacks"],
   ["/feeds", "Feeds"],
   ["/watches", "Watches"],
   ["/sensors", "Sensors"],

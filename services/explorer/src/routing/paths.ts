@@ -34,6 +34,8 @@ export const searchPath = (query: string, days = "") => pagePath("/search", { qu
 
 /** @param other empty for the first search alone. @param days empty for the default. */
 export const comparePath = (query: string, other = "", days = "") => pagePath("/compare", { query, with: other, days });
+/** The callbacks of the visitors of a search. */
+export const callbacksPath = (query: string) => pagePath("/callbacks", { query });
 export const feedPath = (name: string) => pagePath(`/feeds/${encodeURIComponent(name)}`);
 export const watchPath = (id: string) => pagePath(`/watches/${encodeURIComponent(id)}`);
 /** The form of a new watch. @param value what it waits for: a query, network, tag or sensor; empty for any. */
@@ -41,5 +43,5 @@ export const newWatchPath = (kind: WatchType, value: string) => pagePath("/watch
 
 /** The links that the pages open themselves; the browser loads all others. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|today|overview|addresses|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|watches|watches/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|today|overview|addresses|callbacks|compare|feeds|feeds/[^/?]+|plans|search|sensors|tags|tags/[^/?]+|watches|watches/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?.*)?$`,
 );

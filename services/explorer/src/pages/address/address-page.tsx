@@ -10,6 +10,7 @@ import { formatAgo, formatCount, formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { AddressTags } from "./address-tags.tsx";
 import { Behavior } from "./behavior.tsx";
+import { CalledHosts, NamedByVisitors } from "./callbacks.tsx";
 import { Interaction } from "./interaction.tsx";
 import { BenignService, Network } from "./network.tsx";
 import { Observations } from "./observations.tsx";
@@ -64,6 +65,7 @@ function Details({ context }: { readonly context: AddressContext }) {
         <Badge verdict={verdict} isLarge /> {sentence}
       </p>
       {contact === "" ? null : <p data-contact>{contact}</p>}
+      <NamedByVisitors ip={ip} />
       {scanner.found ? <Seen scanner={scanner} /> : null}
       {scanner.found || service.found ? null : <Unknown />}
       {service.found ? <BenignService service={service} /> : null}
@@ -73,6 +75,7 @@ function Details({ context }: { readonly context: AddressContext }) {
           <AddressTimeline ip={ip} hasTags={scanner.tags.length > 0} lastSeen={scanner.last_seen_timestamp} />
           <Behavior raw={scanner.raw_data} />
           <Interaction ip={ip} />
+          <CalledHosts ip={ip} />
           <Observations ip={ip} />
           <Sensors ip={ip} />
         </>
