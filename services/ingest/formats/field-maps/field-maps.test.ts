@@ -49,6 +49,25 @@ describe("a field map of JSON", () => {
     expect(other?.rejection?.reason).toBe("unknown-format");
   });
 
+  test.each<[value: unknown, established: boolean | undefined]>([
+    [true, true],
+    ["True", true],
+    [1, true],
+    ["0", false],
+    [false, false],
+    ["perhaps", undefined],
+    [undefined, undefined],
+  ])("reads %j as established: %j, and a constant where it says neither", async (value, established) => {
+    const map = "name: x\nfields: {observed_at: t, source_ip: a, established: contact}";
+    const record = JSON.stringify({ t: RING.when, a: RING.peer.ip, contact: value });
+    const [plain] = await readAs(record, [formatOf(map)]);
+    const [withConstant] = await readAs(record, [formatOf(`${map}\nconstants: {established: true}`)]);
+    expect([plain?.value, withConstant?.value]).toMatchObject([
+      established === undefined ? expect.not.objectContaining({ established: expect.anything() }) : { established },
+      { established: established ?? true },
+    ]);
+  });
+
   test.each([
     ["6", "tcp"],
     ["1", "icmp"],

@@ -32,7 +32,10 @@ const LINES: readonly (readonly [line: string, format: string, expected: object 
   [
     "2026-11-20 12:28:38.252551,16,0841e3aa-241b-4da0-b85e-e5a5524cc836,45.83.64.21,53161,,23,telnet,3",
     "heralding-session",
-    { destination_port: 23, application: "telnet", session_id: "0841e3aa-241b-4da0-b85e-e5a5524cc836" },
+    {
+      ...{ destination_port: 23, application: "telnet", session_id: "0841e3aa-241b-4da0-b85e-e5a5524cc836" },
+      established: true,
+    },
   ],
   [
     "2026-11-20T12:44:14.590Z ACCEPT host=::ffff:45.83.64.21 port=47532 fd=4 n=1/4096",
@@ -42,6 +45,7 @@ const LINES: readonly (readonly [line: string, format: string, expected: object 
       source_ip: "45.83.64.21",
       source_port: 47532,
       transport: "tcp",
+      established: true,
       application: "ssh",
     },
   ],
