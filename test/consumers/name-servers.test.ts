@@ -155,10 +155,11 @@ recursor:
 };
 
 /** Names in `names.test`, with their addresses. */
-const NAMES = { bad: "1.2.3.4", worse: "203.0.113.7", good: "5.6.7.8" };
+const NAMES = { bad: "1.2.3.4", worse: "203.0.113.7", good: "5.6.7.8", called: "5.6.7.9", "below.called": "5.6.7.10" };
+const CALLED = "called.names.test";
 
 test.each(Object.keys(NAME_SERVERS))(
-  "%s answers that names of exactly the listed addresses do not exist, whatever a download was",
+  "%s answers that names of exactly the listed addresses, and listed names, do not exist, whatever a download was",
   {
     timeout: 600_000,
   },
@@ -205,6 +206,8 @@ test.each(Object.keys(NAME_SERVERS))(
       [{ kind: "nothing" }, false, ["bad", "worse"]],
       [{ kind: "cut", body: await listOf(NAMES.good) }, false, ["bad", "worse"]],
       [{ kind: "list", body: await listOf(NAMES.bad) }, true, ["bad"]],
+      [{ kind: "list", body: await listOf(NAMES.bad, CALLED) }, true, ["bad", "called", "below.called"]],
+      [{ kind: "list", body: await listOf(CALLED) }, true, ["called", "below.called"]],
       [{ kind: "list", body: await listOf() }, true, []],
       [{ kind: "list", body: await listOf(NAMES.good) }, true, ["good"]],
     ];

@@ -1,16 +1,25 @@
 import { createServer } from "node:http";
-import { RECIPES } from "@noisefloor/domain/feeds/recipes.ts";
+import { recipesFor } from "@noisefloor/domain/feeds/callback-recipes.ts";
+import type { FeedSubject } from "@noisefloor/domain/feeds/feed-definition.ts";
 import { onTestFinished } from "vitest";
 import { runProgram } from "./programs.ts";
 
 /** What a download gets: a list, half of one, a page of something between, nothing at all, or an error. */
-export type FeedAnswer = { readonly kind: "list" | "cut" | "page" | "nothing" | "error"; readonly body?: string };
+export type FeedAnswer = {
+  readonly kind: "list" | "cut" | "page" | "nothing" | "error";
+  readonly body?: string;
+  /** Where consumers read several forms: the body of each, by the path's end. */
+  readonly forms?: Readonly<Record<string, string>>;
+};
 
 /** Answers every request with the latest answer that it was given, until the test ends. */
 export async function startFeedServer() {
   let answer: FeedAnswer = { kind: "error" };
-  const server = createServer((_, response) => {
-    const body = answer.kind === "page" ? "<html><body>Log in</body></html>\n" : (answer.body ?? "");
+  const server = createServer(({ url = "" }, response) => {
+    const body =
+      answer.kind === "page"
+        ? "<html><body>Log in</body></html>\n"
+        : (answer.forms?.[url.slice(url.indexOf(".") + 1)] ?? answer.body ?? "");
     const isList = answer.kind === "list" || answer.kind === "cut";
     response.writeHead(answer.kind === "error" ? 503 : 200, {
       "content-length": Buffer.byteLength(body),
@@ -34,10 +43,13 @@ export async function startFeedServer() {
 }
 
 /** The lines for a consumer that reads the feed `edge`, with a test's folder in place of the consumer's own. */
-export function linesFor(consumer: string, url: string, folder: string): string {
-  const recipe = RECIPES.find((one) => one.consumer === consumer);
+export function linesFor(consumer: string, url: string, folder: string, of: FeedSubject = "visitors"): string {
+  const recipe = recipesFor(of).find((one) => one.consumer === consumer);
   const lines = recipe?.lines({ url, name: "edge", id: "", token: "nff_token" }) ?? "";
-  return lines.replaceAll(/\/(?:var\/lib\/(?:bind|unbound)|etc\/(?:haproxy|nginx|apache2|powerdns))\//g, `${folder}/`);
+  return lines.replaceAll(
+    /\/(?:var\/lib\/(?:bind|unbound)|etc\/(?:haproxy|nginx|apache2|powerdns|suricata\/rules|dnsmasq\.d))\//g,
+    `${folder}/`,
+  );
 }
 
 /**

@@ -58,6 +58,17 @@ export function dnsQuery(name: string): Buffer {
   return Buffer.concat([recursive, ...labels, Buffer.from([0, 0, 1, 0, 1])]);
 }
 
+/** The first record of a TLS connection to a server of this name, as a text of bytes. */
+export function tlsHello(name: string): string {
+  const withLength = (bytes: Buffer) => Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]);
+  const entry = Buffer.concat([Buffer.from([0]), withLength(Buffer.from(name))]);
+  const extensions = withLength(Buffer.concat([Buffer.from([0, 0]), withLength(withLength(entry))]));
+  const [random, ciphers] = [Buffer.alloc(32, 7), Buffer.from([0, 0, 2, 0x13, 1, 1, 0])];
+  const hello = Buffer.concat([Buffer.from([3, 3]), random, ciphers, extensions]);
+  const handshake = Buffer.concat([Buffer.from([1, 0]), withLength(hello)]);
+  return Buffer.concat([Buffer.from([22, 3, 1]), withLength(handshake)]).toString("latin1");
+}
+
 /** The answer of a host whose port is closed, with the head of the packet that it got. */
 export function portUnreachable(at: number, ends: Ends, cause: Packet): Packet {
   const message = Buffer.concat([Buffer.from([3, 3, 0, 0, 0, 0, 0, 0]), cause.bytes.subarray(0, 28)]);

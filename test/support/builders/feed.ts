@@ -1,4 +1,4 @@
-import { ipv4ToNumber, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { ipv4ToNumber, isIpv4, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { indicatorUuidOf } from "@noisefloor/domain/feeds/indicator-id.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { FeedChanges, FeedHead, FeedItem, FeedList, FeedObject } from "@noisefloor/query/feeds/feed-content.ts";
@@ -29,14 +29,21 @@ const UNREMARKABLE: Omit<FeedItem, "ip"> = {
   spoofable: false,
 };
 
-/** A list of these addresses, in numeric order. @param known what is said of single ones, by address. */
-export function makeList(ips: Iterable<string>, known: Readonly<Record<string, Known>> = {}, head = FEED): FeedList {
-  const addresses = Uint32Array.from(ips, ipv4ToNumber).sort();
+export const CALLBACK_FEED: FeedHead = { ...FEED, name: "edge", of: "callbacks", ttlHours: 72 };
+
+/** A list of these addresses, in numeric order, and names. @param known what is said of single ones, by address. */
+export function makeList(
+  hosts: Iterable<string>,
+  known: Readonly<Record<string, Known>> = {},
+  head: FeedHead = FEED,
+): FeedList {
+  const addresses = Uint32Array.from([...hosts].filter(isIpv4), ipv4ToNumber).sort();
+  const names = [...hosts].filter((host) => !isIpv4(host)).sort();
   return {
-    feed: { ...head, count: addresses.length },
+    feed: { ...head, count: addresses.length + names.length },
     addresses,
-    names: [],
-    items: () => itemsOf(addresses, known),
+    names,
+    items: () => itemsOf([...Array.from(addresses, numberToIpv4), ...names], known, head),
     objects: () => objectsOf(addresses, known),
   };
 }
@@ -50,20 +57,25 @@ export function makeChanges(
   const [old, current] = [new Set(before.addresses), new Set(after.addresses)];
   const added = after.addresses.filter((address) => !old.has(address));
   const removed = before.addresses.filter((address) => !current.has(address));
-  const items = () => itemsOf(added, known);
+  const addedNames = after.names.filter((name) => !before.names.includes(name));
+  const removedNames = before.names.filter((name) => !after.names.includes(name));
+  const items = () => itemsOf([...Array.from(added, numberToIpv4), ...addedNames], known, after.feed);
   const objects = async function* () {
     yield* objectsOf(added, known);
     yield* objectsOf(removed, known, true);
   };
-  return { feed: after.feed, since: "cursor-1", added, removed, addedNames: [], removedNames: [], items, objects };
+  return { feed: after.feed, since: "cursor-1", added, removed, addedNames, removedNames, items, objects };
 }
 
 /** In blocks of two, so that every form meets several. */
-async function* itemsOf(addresses: Uint32Array, known: Readonly<Record<string, Known>>) {
-  for (let start = 0; start < addresses.length; start += 2) {
-    yield Array.from(addresses.subarray(start, start + 2), (address): FeedItem => {
-      const ip = numberToIpv4(address);
-      return { ip, ...UNREMARKABLE, ...known[ip] };
+async function* itemsOf(hosts: readonly string[], known: Readonly<Record<string, Known>>, { of }: FeedHead = FEED) {
+  for (let start = 0; start < hosts.length; start += 2) {
+    yield hosts.slice(start, start + 2).map((ip): FeedItem => {
+      const kind = isIpv4(ip) ? "address" : "name";
+      const naming = of === "callbacks" && {
+        naming: { kind, visitors: 2, ports: [80, 443], schemes: ["http"] } as const,
+      };
+      return { ip, ...UNREMARKABLE, ...naming, ...known[ip] };
     });
   }
 }
@@ -73,7 +85,7 @@ export async function* objectsOf(
   known: Readonly<Record<string, Known>> = {},
   isRevoked = false,
 ) {
-  for await (const block of itemsOf(addresses, known)) {
+  for await (const block of itemsOf(Array.from(addresses, numberToIpv4), known)) {
     yield block.map(
       ({ ip, firstSeen, lastSeen, classification, tags, spoofable }): FeedObject => ({
         id: indicatorUuidOf(ip),
