@@ -1,22 +1,19 @@
-import { at, type Fields, textAt } from "../../../fields.ts";
+import { type Fields, isFields, textAt } from "../../../fields.ts";
 import { ACK, FIN, PSH, SYN } from "../tcp-flags.ts";
 
-/** What only a server says, wherever an event has it. */
-const SERVER_MEMBERS = [
-  "dcerpc.response",
-  "ftp.completion_code",
-  "ftp.reply",
-  "http.status",
-  "ldap.responses",
-  "mqtt.connack",
-  "pgsql.response",
-  "pop3.response",
-  "rfb.server_protocol_version",
-  "smb.status",
-  "smb.status_code",
-  "ssh.server",
-  "tls.ja3s",
-  "tls.subject",
+/** What only a server says, by the member of an event that has it. */
+const SERVER_MEMBERS: readonly (readonly [part: string, members: readonly string[]])[] = [
+  ["dcerpc", ["response"]],
+  ["ftp", ["completion_code", "reply"]],
+  ["http", ["status"]],
+  ["ldap", ["responses"]],
+  ["mqtt", ["connack"]],
+  ["pgsql", ["response"]],
+  ["pop3", ["response"]],
+  ["rfb", ["server_protocol_version"]],
+  ["smb", ["status", "status_code"]],
+  ["ssh", ["server"]],
+  ["tls", ["ja3s", "subject"]],
 ];
 const RDP_RESPONSES = new Set(["initial_response", "connect_response", "tls_handshake"]);
 
@@ -27,10 +24,16 @@ const RDP_RESPONSES = new Set(["initial_response", "connect_response", "tls_hand
 export function eveContact(record: Fields, event: string): boolean {
   if (record.proto !== "TCP") return false;
   if (event === "flow") return isEstablishedFlow(record);
-  const version = textAt(record, "tls.version");
-  if (version !== undefined && version !== "UNDETERMINED") return true;
-  if (RDP_RESPONSES.has(textAt(record, "rdp.event_type") ?? "")) return true;
-  return SERVER_MEMBERS.some((path) => at(record, path) !== undefined);
+  return SERVER_MEMBERS.some(([part, members]) => hasSome(record[part], members)) || isSpoken(record);
+}
+
+const hasSome = (part: unknown, members: readonly string[]) =>
+  isFields(part) && members.some((member) => part[member] !== undefined);
+
+/** Whether the server chose a version of TLS, or answered in RDP. */
+function isSpoken({ tls, rdp }: Fields): boolean {
+  if (isFields(tls)) return typeof tls.version === "string" && tls.version !== "UNDETERMINED";
+  return isFields(rdp) && typeof rdp.event_type === "string" && RDP_RESPONSES.has(rdp.event_type);
 }
 
 /**
