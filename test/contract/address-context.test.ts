@@ -16,7 +16,7 @@ beforeAll(async () => {
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { trustLevel: "2" })]);
   key = await world.addCaller("unlimited", ["community_dataset"]);
   const said = { observed_at: new Date(SEEN).toISOString(), sensor_id: "s", destination_port: 445, transport: "tcp" };
-  await world.store([{ ...said, source_ip: "45.0.0.1", tags: ["worm"] }]);
+  await world.store([{ ...said, established: true, source_ip: "45.0.0.1", tags: ["worm"] }]);
 });
 afterAll(() => world.close());
 

@@ -5,6 +5,7 @@ import { readSightingsAfter } from "@noisefloor/clickhouse/tags/address-tags.ts"
 import { tagRecords } from "@noisefloor/clickhouse/tags/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
+import { CONTACT } from "@noisefloor/domain/tags/contact.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
 import { findInMemory, lookUpInMemory } from "@noisefloor/query/address/memory-lookup.ts";
@@ -187,7 +188,9 @@ test("rows that this process has stored show immediately, before the next poll",
     expect(await indexed.community(ip)).toMatchObject({ status: 200, body: { classification: "malicious" } });
     // The store does not have it.
     const { quick, codes } = await indexed.many([ip]);
-    expect([quick.data.length, codes[0].code]).toEqual([1, "0x01"]);
+    expect([quick.data.length, codes[0].code]).toEqual([1, "0x02"]);
+    indexed.sightings.record(ipv4ToNumber(ip), CONTACT, NOW);
+    expect((await indexed.many([ip])).codes[0].code).toBe("0x01");
   } finally {
     await indexed.close();
   }
