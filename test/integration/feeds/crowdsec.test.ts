@@ -16,7 +16,8 @@ let key: string;
 beforeAll(async () => {
   world = await createWorld(() => now);
   await world.addTags([makeTag("mirai", "malicious")]);
-  await world.store(["45.0.0.1", "45.0.0.2"].map((ip) => observation(ip, now - 60_000, { tags: ["mirai"] })));
+  const seen = { established: true, tags: ["mirai"] };
+  await world.store(["45.0.0.1", "45.0.0.2"].map((ip) => observation(ip, now - 60_000, seen)));
   key = await world.addCaller("unlimited");
 });
 afterAll(() => world.close());

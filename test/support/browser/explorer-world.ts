@@ -53,6 +53,7 @@ export async function openExplorerWorld(now: () => number = () => NOW): Promise<
     ...["a", "b", "c"].map((path) => ({
       ...seen,
       source_ip: NOISE,
+      established: true,
       destination_port: 80,
       tags: ["worm", "scanner"],
       http: { ...http, path: `${http.path}${path}` },
@@ -70,6 +71,7 @@ export async function openExplorerWorld(now: () => number = () => NOW): Promise<
     ...Array.from({ length: CROWD }, (_, n) => ({
       ...seen,
       source_ip: `45.1.${n >> 8}.${n & 255}`,
+      established: true,
       tags: ["scanner"],
     })),
   ]);
