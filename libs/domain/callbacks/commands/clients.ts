@@ -168,7 +168,11 @@ const socat: Client = (args) =>
 const replicaOf: Client = ([host = "", port]) => (portIn(port) === undefined ? [] : [targetOf("redis", host, port)]);
 
 /** Clients of URLs, wherever these stand in an argument: `/i:http://..`. */
-const urls: Client = (args) => args.map(urlIn);
+const urls: Client = (args) =>
+  args.filter((_arg, index) => !TOLD_OPTION.test(args[index - 1] ?? "")).map((arg) => urlIn(arg));
+
+/** Options of PowerShell whose values are told to the server. */
+const TOLD_OPTION = /^-(?:useragent|headers|body|outfile)$/i;
 
 /** A host with a path, too. */
 const urlsOrHosts: Client = (args) => args.map((word) => urlIn(word) ?? readTarget(word, "http", false));
