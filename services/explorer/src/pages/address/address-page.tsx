@@ -65,9 +65,9 @@ function Details({ context }: { readonly context: AddressContext }) {
         <Badge verdict={verdict} isLarge /> {sentence}
       </p>
       {contact === "" ? null : <p data-contact>{contact}</p>}
-      <NamedByVisitors ip={ip} />
       {scanner.found ? <Seen scanner={scanner} /> : null}
       {scanner.found || service.found ? null : <Unknown />}
+      <NamedByVisitors ip={ip} />
       {service.found ? <BenignService service={service} /> : null}
       {scanner.found ? (
         <>
