@@ -10,6 +10,7 @@ const rowSchema = z.object({
   ip: z.string(),
   internet_scanner_intelligence: z.object({
     classification: z.string(),
+    spoofable: z.boolean(),
     first_seen: z.string(),
     last_seen_timestamp: z.string(),
     tags: z.array(z.object({ slug: z.string() })),
