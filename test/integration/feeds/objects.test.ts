@@ -54,7 +54,7 @@ test("an object is new when its address enters, gets a version an hour when seen
     valid_from: timeOf(FIRST - MINUTE).replace(".000", ""),
     valid_until: timeOf(FIRST - MINUTE + 24 * HOUR_MS).replace(".000", ""),
     indicator_types: ["malicious-activity"],
-    labels: ["mirai"],
+    labels: ["mirai", "spoofable"],
   });
 
   now = FIRST + 10 * MINUTE;
