@@ -79,7 +79,12 @@ test("an object is new when its address enters, gets a version an hour when seen
   now += MINUTE;
   await put(`tags:mirai -ip:${leaves}`);
   const left = (await objectsOf(id)).get(leaves);
-  expect(left).toMatchObject({ created: timeOf(FIRST), modified: timeOf(now), labels: ["mirai"], revoked: true });
+  expect(left).toMatchObject({
+    created: timeOf(FIRST),
+    modified: timeOf(now),
+    labels: ["mirai", "spoofable"],
+    revoked: true,
+  });
   now += MINUTE;
   await put("tags:mirai");
   expect((await objectsOf(id)).get(leaves)).toMatchObject({ created: timeOf(FIRST), modified: timeOf(now) });
