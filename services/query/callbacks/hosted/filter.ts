@@ -6,12 +6,11 @@ export const MAX_PAGE_SIZE = 100;
 
 /** As sent: a text that is no address is one that nobody named. */
 const addresses = z.array(z.string()).max(MAX_ADDRESSES);
-const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z)?$/;
+const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z)?$/;
 const moment = (what: string) =>
   z
     .string()
     .regex(TIME)
-    .refine((text) => !Number.isNaN(Date.parse(text)))
     .meta({ format: "date", description: `${what}: a day, which stands for its first moment, or a time, both in UTC.` })
     .optional();
 const text = z.string().min(1).max(1_000);

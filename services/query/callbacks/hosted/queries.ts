@@ -27,14 +27,16 @@ function rowConditions(filter: CallbackFilter, bind: Bind): string[] {
 }
 
 function hostConditions(filter: CallbackFilter, bind: Bind): string[] {
-  const at = (time: string) => `fromUnixTimestamp64Milli(${bind("Int64", Date.parse(time))}, 'UTC')`;
+  // As numbers: a time of the server's begins in 1900.
+  const at = (time: string) => bind("Int64", Date.parse(time));
+  const ms = (column: string) => `toUnixTimestamp64Milli(${column})`;
   const { first_seen_after, first_seen_before, last_seen_after, last_seen_before, has_files: hasFiles } = filter;
   return [
     ...(filter.is_stage_1 === false || filter.is_stage_2 === true ? ["false"] : []),
-    ...(first_seen_after === undefined ? [] : [`first_time >= ${at(first_seen_after)}`]),
-    ...(first_seen_before === undefined ? [] : [`first_time < ${at(first_seen_before)}`]),
-    ...(last_seen_after === undefined ? [] : [`last_time >= ${at(last_seen_after)}`]),
-    ...(last_seen_before === undefined ? [] : [`last_time < ${at(last_seen_before)}`]),
+    ...(first_seen_after === undefined ? [] : [`${ms("first_time")} >= ${at(first_seen_after)}`]),
+    ...(first_seen_before === undefined ? [] : [`${ms("first_time")} < ${at(first_seen_before)}`]),
+    ...(last_seen_after === undefined ? [] : [`${ms("last_time")} >= ${at(last_seen_after)}`]),
+    ...(last_seen_before === undefined ? [] : [`${ms("last_time")} < ${at(last_seen_before)}`]),
     ...(hasFiles === undefined ? [] : [hasFiles ? "notEmpty(all_files)" : "empty(all_files)"]),
   ];
 }

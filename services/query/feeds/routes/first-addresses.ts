@@ -39,6 +39,7 @@ export const getFeedAddresses = defineOperation({
               asn: z.string().describe("Empty where unknown, as the next two."),
               organization: z.string(),
               country: z.string().describe("A code."),
+              spoofable: z.boolean().describe("Whether it could be forged."),
             })
             .meta({ id: "FeedAddress" }),
         ),
@@ -57,6 +58,7 @@ export const getFeedAddresses = defineOperation({
           asn: "AS4134",
           organization: "Example Networks",
           country: "VN",
+          spoofable: false,
         },
       ],
       names: [],
