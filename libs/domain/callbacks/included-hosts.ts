@@ -3,13 +3,13 @@ export type IncludedHost = {
   readonly host: string;
   /** Who operates it, or what it is. */
   readonly operator: string;
-  /** The operator's page that names the host or says what it is for. */
+  /** A page of the operator's about it. */
   readonly source: string;
   /** Whether names below it are others': a bucket's name says whose it is. */
   readonly isExact: boolean;
 };
 
-/** The day on which the entries were last checked. */
+/** The day on which the entries were put together. */
 export const INCLUDED_HOSTS_DATE = "2026-11-30";
 
 type Group = readonly [operator: string, source: string, hosts: string];
@@ -94,7 +94,7 @@ const GROUPS: readonly Group[] = [
   ["Telegram", "https://core.telegram.org/bots/api", "telegram.org t.me"],
   ["Slack", "https://docs.slack.dev/", "slack.com slack-edge.com slack-files.com"],
   ["Bitly", "https://support.bitly.com/", "bit.ly"],
-  ["TinyURL", "https://tinyurl.com/app/dev", "tinyurl.com"],
+  ["TinyURL", "https://tinyurl.com/", "tinyurl.com"],
   ["Cloudflare", "https://developers.cloudflare.com/1.1.1.1/", "cloudflare.com cloudflare-dns.com one.one.one.one"],
   ["Baidu", "https://help.baidu.com/", "baidu.com"],
   ["Yandex", "https://yandex.com/support/", "yandex.ru yandex.com yandex.net"],
