@@ -113,12 +113,14 @@ CREATE TABLE IF NOT EXISTS callbacks
     path         String,
     text         String CODEC(ZSTD(1)),
     sha256       String,
+    -- A forged packet may name any host: lists have those alone that a visitor named whose contact the same observation proves.
+    established  Bool,
     first_seen   SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
     last_seen    SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
 )
 ENGINE = AggregatingMergeTree
 PRIMARY KEY (dataset, workspace_id, host, hour, source_ip)
-ORDER BY (dataset, workspace_id, host, hour, source_ip, port, scheme, path, text, sha256)
+ORDER BY (dataset, workspace_id, host, hour, source_ip, port, scheme, path, text, sha256, established)
 TTL hour + toIntervalHour(1) + toIntervalDay(100)
 SETTINGS non_replicated_deduplication_window = 1000;
 
@@ -134,6 +136,7 @@ SELECT
     callback.path AS path,
     callback.text AS text,
     callback.sha256 AS sha256,
+    established,
     observed_at AS first_seen,
     observed_at AS last_seen
 FROM observations

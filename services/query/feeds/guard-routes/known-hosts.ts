@@ -35,7 +35,7 @@ const knownHostSchema = z
     operator: z.string().describe("Of one that comes along; else empty."),
     source: z.string().describe("The page that it is known from, of one that comes along; else empty."),
     note: z.string(),
-    date: date.describe("When it was added, or was last checked."),
+    date: date.describe("When it was added; of the list that comes along, when that was put together."),
     held_back: z
       .strictObject({ hosts: count, visitors: count, last_seen: timestamp.or(none) })
       .describe("The callbacks of the global dataset that are in no feed because of it."),
