@@ -29,10 +29,15 @@ test("a host that gives customers names of their own is known itself, while a cu
 
 test("a workspace's own hosts are known with all below them, and addresses also by what guards them", () => {
   expect(nameOf("cdn.files.example.org")).toBe("files.example.org");
-  expect(nameOf("example.org")).toBeUndefined();
   expect(nameOf("45.0.0.9")).toBe("45.0.0.9");
   expect(nameOf("8.8.8.8")).toBe("guarded");
   expect(nameOf("8.8.4.5")).toBeUndefined();
+});
+
+test("a name above a well-known host is known, as a list blocks all that is below a name", () => {
+  expect(nameOf("amazonaws.com")).toMatch(/\.amazonaws\.com$/);
+  expect(nameOf("example.org")).toBe("files.example.org");
+  expect(nameOf("other.example.org")).toBeUndefined();
 });
 
 test("each host that comes along is a plain name that stands in the list once, with the page that it is known from", () => {

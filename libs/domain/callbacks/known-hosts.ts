@@ -21,9 +21,23 @@ const INCLUDED: ReadonlyMap<string, KnownName> = new Map(
   INCLUDED_HOSTS.map((entry) => [entry.host, { type: "included", ...entry }]),
 );
 
+/** The names above some entries: a list that blocks a name and all below it would block the entries, too. */
+function namesAbove(entries: ReadonlyMap<string, KnownName>): ReadonlyMap<string, KnownName> {
+  const above = new Map<string, KnownName>();
+  for (const [host, entry] of entries) {
+    if (isIpv4(host)) continue;
+    for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) {
+      const name = host.slice(dot + 1);
+      if (name.includes(".")) above.set(name, entry);
+    }
+  }
+  return above;
+}
+const ABOVE_INCLUDED = namesAbove(INCLUDED);
+
 /**
  * Tells well-known hosts from those of intruders: by the entry of the list that comes along or of the workspace that
- * names the host itself or, nearest first, one above it; of addresses also by what guards them.
+ * names the host itself or, nearest first, one above it, or else one below it; of addresses also by what guards them.
  * @param findGuard why the lists of the workspace never have an address.
  */
 export function knownHostFinder<Reason>(
@@ -33,13 +47,14 @@ export function knownHostFinder<Reason>(
   const ownNames: ReadonlyMap<string, KnownName> = new Map(
     own.map(({ host, note }) => [host, { type: "own", host, note }]),
   );
+  const aboveOwn = namesAbove(ownNames);
   return (host) => {
     if (isIpv4(host)) return ownNames.get(host) ?? INCLUDED.get(host) ?? findGuard(host);
     for (let name = host; name !== ""; name = name.slice(name.indexOf(".") + 1 || name.length)) {
       const known = ownNames.get(name) ?? INCLUDED.get(name);
       if (known !== undefined && (name === host || known.type === "own" || !known.isExact)) return known;
     }
-    return undefined;
+    return aboveOwn.get(host) ?? ABOVE_INCLUDED.get(host);
   };
 }
 

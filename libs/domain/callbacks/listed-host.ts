@@ -1,3 +1,4 @@
+import { getPublicSuffix } from "tldts";
 import { isIpv4, isRoutableIpv4 } from "../address/ipv4.ts";
 
 /**
@@ -13,7 +14,12 @@ const LOCAL = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa)$/;
 
 /**
  * Whether a list of callbacks may have a host: a routable address, or a name as DNS has it in lower case. Nothing else may
- * reach a file that a program reads.
+ * reach a file that a program reads. Below a public suffix, like `co.uk` and `github.io`, each name is another owner's:
+ * whoever named one to a sensor would block them all.
  */
 export const isListedHost = (host: string): boolean =>
-  isIpv4(host) ? isRoutableIpv4(host) : host.length <= MAX_NAME_LENGTH && NAME.test(host) && !LOCAL.test(host);
+  isIpv4(host)
+    ? isRoutableIpv4(host)
+    : host.length <= MAX_NAME_LENGTH && NAME.test(host) && !LOCAL.test(host) && !isPublicSuffix(host);
+
+const isPublicSuffix = (name: string) => getPublicSuffix(name, { allowPrivateDomains: true }) === name;
