@@ -59,7 +59,7 @@ test("a feed is created, listed, read, replaced and deleted", async () => {
   expect(feed).toMatchObject({ enabled: true, ready_made: false, count: 2, guarded: 1, truncated: false });
   expect((await ask("/v3/feeds/bots")).json()).toEqual(feed);
   const listed = (await ask("/v3/feeds")).json();
-  expect(listed.feeds.map(({ name }: { name: string }) => name)).toEqual(["bots", "recent", "persistent"]);
+  expect(listed.feeds.map(({ name }: { name: string }) => name)).toEqual(["bots", "recent", "persistent", "callbacks"]);
   expect(listed.feeds[0]).toEqual(feed);
   const txt = await ask("/v3/feeds/bots.txt");
   expect(txt).toMatchObject({ status: 200, body: "45.0.0.1\n45.0.0.2\n" });
