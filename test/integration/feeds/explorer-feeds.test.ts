@@ -52,7 +52,7 @@ test("a search becomes a feed, which is shown, changed and deleted, and a wrong 
   await page.getByLabel("Description").fill("who scans");
   await page.locator("[name=limit]").fill("10");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("More addresses match").waitFor();
+  await page.getByText("There are more").waitFor();
   expect(await page.locator("[data-count]").textContent()).toBe("10");
   expect(await page.locator(".lead").textContent()).toBe("who scans");
   await page.getByRole("button", { name: "Delete this feed" }).click();
@@ -137,7 +137,7 @@ test.each(["worms", "9-worms-with-a-name-longer-than-ipset-takes"])(
 test("a guarded network is held back from a feed, and its page says how many left", async () => {
   await makeFeed("guarded", "tags:worm");
   const feed = await open("/feeds/guarded");
-  await feed.page.locator("[data-changes]", { hasText: "0 addresses came, 0 addresses left" }).waitFor();
+  await feed.page.locator("[data-changes]", { hasText: "0 hosts came, 0 hosts left" }).waitFor();
   const { page, faults } = await open("/feeds");
   await page.getByLabel("Network", { exact: true }).fill("45.0.0.0/24");
   await page.getByLabel("Note", { exact: true }).fill("ours");
@@ -149,7 +149,7 @@ test("a guarded network is held back from a feed, and its page says how many lef
   await feed.page.reload();
   await feed.settled();
   expect(await feed.page.locator("[data-guarded-count]").textContent()).toBe("1");
-  expect(await feed.page.locator("[data-changes]").textContent()).toContain("1 address left");
+  expect(await feed.page.locator("[data-changes]").textContent()).toContain("1 host left");
   expect(await feed.page.getByRole("link", { name: NOISE, exact: true }).count(), "gone, and held back").toBe(2);
   expect(await feed.page.locator(`[data-held-back="${NOISE}"]`).textContent()).toContain("45.0.0.0/24, ours");
   const [last] = await feed.page.locator("[data-revision]").allTextContents();

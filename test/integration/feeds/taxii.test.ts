@@ -54,7 +54,7 @@ test("a platform finds the API root, and the feeds that it may read as collectio
   expect((await ask(ROOT)).body).toMatchObject({ versions: [TYPE] });
   const { body } = await ask(`${ROOT}collections/`);
   const { collections } = z.object({ collections: z.array(z.looseObject({ title: z.string() })) }).parse(body);
-  expect(collections.map(({ title }) => title)).toEqual(["first", "recent", "persistent"]);
+  expect(collections.map(({ title }) => title)).toEqual(["first", "recent", "persistent", "callbacks"]);
   expect(collections[0]).toEqual((await ask(`${ROOT}collections/${id}/`)).body);
   expect(collections[0]).toMatchObject({ id, can_read: true, can_write: false });
   const made = await world.app.inject({
