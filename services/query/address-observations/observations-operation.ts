@@ -153,6 +153,7 @@ export const getAddressObservations = defineOperation({
         {
           observed_at: "2026-11-20T13:20:26.250Z",
           dataset: "global",
+          established: true,
           destination_port: 22,
           transport: "tcp",
           credentials: [{ username: "root", password: "123456" }],

@@ -91,7 +91,10 @@ test("after a removal no answer, kept or new, tells more of an address than that
       ...{ pattern: `[ipv4-addr:value = '${ip}']`, pattern_type: "stix" },
     });
   }
-  expect(indicator(ELSEWHERE)).toMatchObject({ labels: ["harmless"], indicator_types: ["anomalous-activity"] });
+  expect(indicator(ELSEWHERE)).toMatchObject({
+    labels: ["harmless", "spoofable"],
+    indicator_types: ["anomalous-activity"],
+  });
   const { Attribute } = eventSchema.parse((await send(`/v3/feeds/edge/misp/${id}.json`)).json()).Event;
   expect(Attribute.find(({ value }) => value === ERASED)).toEqual({
     ...{ uuid: expect.any(String), type: "ip-src", category: "Network activity", value: ERASED },
@@ -105,7 +108,10 @@ test("an address that comes back is told of from then on alone", async () => {
   now += 2 * MINUTE;
   const { objects } = pageSchema.parse((await send("/v3/feeds/edge.stix")).json());
   const found = objects.find(({ name }) => name === ERASED);
-  expect(found).toMatchObject({ labels: ["harmless"], valid_from: new Date(back).toISOString().replace(".000Z", "Z") });
+  expect(found).toMatchObject({
+    labels: ["harmless", "spoofable"],
+    valid_from: new Date(back).toISOString().replace(".000Z", "Z"),
+  });
   expect(Date.parse(z.string().parse(found?.created))).toBeGreaterThan(SEEN + 30 * MINUTE);
   expect(found).not.toHaveProperty("revoked");
 });

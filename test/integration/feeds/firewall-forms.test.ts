@@ -74,7 +74,7 @@ test("a script for nftables with a hook also makes a chain with one rule, which 
     expect(script.indexOf(drop)).toBeGreaterThan(script.indexOf("add set inet noisefloor bad {"));
   }
   expect(await text("nft", makeChanges(after, after), { set: "bad", hook: "input" })).toBe(`${drop}\n`);
-  expect(() => open("nft", { hook: "output" })).toThrow("Invalid parameter: hook takes input, forward or prerouting");
+  expect(() => open("nft", { hook: "ingress" })).toThrow("Invalid parameter: hook takes input, forward");
 });
 
 test("names of tables and sets cannot carry other statements", () => {
@@ -136,6 +136,7 @@ test("a reputation list has a category and a score for each address, and its cat
     "2,NFSuspicious",
     "3,NFUnknown",
     "4,NFBenign",
+    "50,NFCallback",
     "",
   ]);
 });

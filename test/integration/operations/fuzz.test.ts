@@ -26,6 +26,7 @@ const BATCHES: Readonly<Record<string, number>> = {
   getCommunityIP: 35,
   getIP: 40,
   getIPBatch: 100,
+  listCallbackIps: 56,
   getTagActivity: 70,
   queryGNQL: 150,
   queryMetadataGNQL: 150,

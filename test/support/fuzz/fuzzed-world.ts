@@ -122,7 +122,8 @@ const routableAddress = fc.tuple(fc.integer({ min: 11, max: 40 }), fc.nat(40)).m
 const format = fc.constantFrom(...Array<string>(8).fill("observations"), "auto", "netfilter");
 
 const KNOWN_TEXTS = {
-  ip: fc.oneof(fc.constantFrom(NOISE, RIOT, CALLBACK), routableAddress),
+  ip: fc.oneof(fc.constantFrom(NOISE, RIOT), routableAddress),
+  "getCallbackIp.ip": fc.constantFrom(CALLBACK, NOISE),
   id: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...TAGS.map(({ id }) => id)) },
     { weight: 1, arbitrary: fc.uuid() },
