@@ -157,7 +157,7 @@ const fill = (count: number, condition: (index: number) => string, by = " ") =>
   Array.from({ length: count }, (_, index) => condition(index)).join(by);
 const letter = (index: number) => "aeinorst"[index % 8] ?? "";
 /** Milliseconds of processor time: the law for one request. */
-const MAX_TURN_MS = 50;
+const MAX_TURN_MS = 100;
 
 test.each([
   ["patterns", fill(500, (index) => `*a*${index}*b*`)],
