@@ -87,8 +87,8 @@ const sizeOf = ({ commands, urls, http, metadata }: StoredRow) =>
 export type FoundColumns = Pick<StoredRow, "tags" | "rule_tags" | "shared_tags" | "callbacks">;
 
 /**
- * Stores rows again with other tags and callbacks. All else stays, also `received_at`: of rows received at the same time the one
- * inserted last counts, while a row that the intake replaces in the meantime is newer and stays.
+ * Stores rows again with other tags and callbacks. All else stays, also `received_at`: of rows received at the same
+ * time the one inserted last counts, while a row that the intake replaces in the meantime is newer and stays.
  * @param reread reads the rows again.
  * @throws StoreError when they have not got them.
  */

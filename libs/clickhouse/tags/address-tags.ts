@@ -22,9 +22,9 @@ import { ADDRESS_TAGS, OBSERVATION_CHANGES } from "../client/table-names.ts";
 
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of
- * equal length: `severities` are 0 for "seen at all", {@link ATTACK} for an attack, {@link CONTACT} for proven contact, else one more than the tag's
- * intention in its enum; the time is `seconds` since 1970 UTC and `milliseconds` of them. In order of the addresses, of
- * each the highest severity first.
+ * equal length: `severities` are 0 for "seen at all", {@link ATTACK} for an attack, {@link CONTACT} for proven contact,
+ * else one more than the tag's intention in its enum; the time is `seconds` since 1970 UTC and `milliseconds` of them.
+ * In order of the addresses, of each the highest severity first.
  */
 const sightingColumns = z.object({
   addresses: numberColumn,

@@ -43,7 +43,8 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     rule_tags: identity.ruleTagIds,
     shared_tags: identity.sharedTagIds,
     session_parts: identity.sessionParts,
-    callbacks: identity.callbacks,
+    // Left out where there are none, so that a batch without any writes defaults alone.
+    callbacks: identity.callbacks?.length === 0 ? undefined : identity.callbacks,
     body: members.http?.body ? keepBody(members.http.body) : identity.body,
     replaces_stored_at: identity.replacesStoredAt,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
